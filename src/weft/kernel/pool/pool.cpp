@@ -242,15 +242,19 @@ bool small_window(const Pool2dGeometry& geometry) {
   return geometry.kernel[0] * geometry.kernel[1] <= 256;
 }
 
-PoolPlane pool_plane(const PoolPlanes& planes, const Pool2dGeometry& geometry) {
-  return {planes.in.height,   planes.in.width,    planes.out.height,  planes.out.width,
-          geometry.kernel[0], geometry.kernel[1], geometry.stride[0], geometry.stride[1]};
+PoolPlane pool_plane(const PoolPlanes& planes, std::int64_t lanes, const Pool2dGeometry& g) {
+  return {lanes,       planes.in.height, planes.in.width, planes.out.height, planes.out.width,
+          g.kernel[0], g.kernel[1],      g.stride[0],     g.stride[1],       g.padding[0],
+          g.padding[1]};
+}
+
+bool is_padded(const Pool2dGeometry& geometry) {
+  return geometry.padding[0] > 0 || geometry.padding[1] > 0 || geometry.ceil_mode;
 }
 
 // Whether the loops of pool_loops.h do it.
-bool has_blocks(std::int64_t block, const Pool2dGeometry& geometry) {
-  return block == kPoolLanes && small_window(geometry) && geometry.padding[0] == 0 &&
-         geometry.padding[1] == 0 && !geometry.ceil_mode;
+bool has_pixels(std::int64_t block, const Pool2dGeometry& geometry) {
+  return (block == 8 || block == 16) && small_window(geometry) && !geometry.ceil_mode;
 }
 
 template <class T>
@@ -262,11 +266,11 @@ void max_forward(const Array& x, const Pool2dGeometry& geometry, Array& y, Array
   const std::int64_t block = channel_block(x);
   const PoolPlanes planes = planes_of(x.shape(), y.shape(), block);
   const bool with_winners = winners.defined();
-  if (has_blocks(block, geometry)) {
+  if (has_pixels(block, geometry)) {
     for_each_pool_plane(planes, [&](std::int64_t plane) {
-      const std::int64_t at = plane * planes.out_size() * kPoolLanes;
+      const std::int64_t at = plane * planes.out_size() * block;
       pool_loops().max_forward(
-          pool_plane(planes, geometry), values<float>(x) + plane * planes.in_size() * kPoolLanes,
+          pool_plane(planes, block, geometry), values<float>(x) + plane * planes.in_size() * block,
           values<float>(y) + at, with_winners ? values<std::uint8_t>(winners) + at : nullptr);
     });
     return;
@@ -295,12 +299,12 @@ void max_backward(const Array& dy, const Array& winners, const Pool2dGeometry& g
                   Array& dx) {
   const std::int64_t block = channel_block(dy);
   const PoolPlanes planes = planes_of(dx.shape(), dy.shape(), block);
-  if (has_blocks(block, geometry) && geometry.stride == geometry.kernel) {
+  if (has_pixels(block, geometry) && !is_padded(geometry) && geometry.stride == geometry.kernel) {
     for_each_pool_plane(planes, [&](std::int64_t plane) {
-      const std::int64_t at = plane * planes.out_size() * kPoolLanes;
-      pool_loops().max_backward(pool_plane(planes, geometry), values<float>(dy) + at,
+      const std::int64_t at = plane * planes.out_size() * block;
+      pool_loops().max_backward(pool_plane(planes, block, geometry), values<float>(dy) + at,
                                 values<std::uint8_t>(winners) + at,
-                                values<float>(dx) + plane * planes.in_size() * kPoolLanes);
+                                values<float>(dx) + plane * planes.in_size() * block);
     });
     return;
   }
@@ -350,6 +354,15 @@ void max_take(const Array& dx, const Array& winners, const Pool2dGeometry& geome
 void avg_forward(const Array& x, const Pool2dGeometry& geometry, Array& y) {
   const std::int64_t block = channel_block(x);
   const PoolPlanes planes = planes_of(x.shape(), y.shape(), block);
+  if (x.dtype() == DType::kF32 && !is_padded(geometry)) {
+    const float share = 1.0F / static_cast<float>(geometry.kernel[0] * geometry.kernel[1]);
+    for_each_pool_plane(planes, [&](std::int64_t plane) {
+      pool_loops().avg_forward(pool_plane(planes, block, geometry),
+                               values<float>(x) + plane * planes.in_size() * block,
+                               values<float>(y) + plane * planes.out_size() * block, share);
+    });
+    return;
+  }
   with_lanes(x.dtype(), block, [&](auto zero, auto lanes) {
     using T = decltype(zero);
     constexpr int kLanes = decltype(lanes)::value;

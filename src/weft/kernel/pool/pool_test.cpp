@@ -91,37 +91,111 @@ TEST(Pool2d, HasTheSameBitsForAnyThreadCount) {
   EXPECT_EQ(results[0], results[1]);
 }
 
-TEST(PoolLoops, AllInstructionSetsAgree) {
+// Planes of pixels with `lanes` channels, for windows of all kinds.
+std::vector<PoolPlane> planes_with(std::int64_t lanes) {
+  std::vector<PoolPlane> planes;
   for (const std::int64_t kernel : {1, 2, 3}) {
-    const PoolPlane plane{7, 8, 7 / kernel, 8 / kernel, kernel, kernel, kernel, kernel};
-    const auto in_floats = static_cast<std::size_t>(plane.in_height * plane.in_width * kPoolLanes);
-    const auto out_floats =
-        static_cast<std::size_t>(plane.out_height * plane.out_width * kPoolLanes);
-    Rng rng(4);
-    std::vector<float> x(in_floats);
-    for (float& value : x) value = static_cast<float>(rng.below(9)) - 4.0F;
-    std::vector<std::vector<float>> first;
-    for (const auto& [isa, loops] : loops_that_run(pool_loops_tables)) {
-      std::vector<float> y(out_floats);
-      std::vector<std::uint8_t> winners(out_floats);
-      loops->max_forward(plane, x.data(), y.data(), winners.data());
-      std::vector<float> dx(in_floats, 7.0F);
-      loops->max_backward(plane, y.data(), winners.data(), dx.data());
-      const std::vector<std::vector<float>> all{
-          y, std::vector<float>(winners.begin(), winners.end()), dx};
-      if (first.empty()) first = all;
-      EXPECT_EQ(all, first) << "instruction set " << static_cast<int>(isa);
+    for (const std::int64_t stride : {kernel, std::int64_t{2}}) {
+      for (const std::int64_t padding : {std::int64_t{0}, kernel / 2}) {
+        const auto out = [&](std::int64_t in) { return (in + 2 * padding - kernel) / stride + 1; };
+        planes.push_back(
+            {lanes, 7, 22, out(7), out(22), kernel, kernel, stride, stride, padding, padding});
+      }
+    }
+  }
+  return planes;
+}
+
+struct Plane {
+  std::vector<float> y;
+  std::vector<float> winners;
+  std::vector<float> dx;  // of y as the gradient
+  std::vector<float> mean;
+};
+
+std::size_t in_floats(const PoolPlane& p) {
+  return static_cast<std::size_t>(p.in_height * p.in_width * p.lanes);
+}
+std::size_t out_floats(const PoolPlane& p) {
+  return static_cast<std::size_t>(p.out_height * p.out_width * p.lanes);
+}
+
+// By the definition, a channel at a time.
+Plane by_definition(const PoolPlane& p, const std::vector<float>& x) {
+  Plane out{std::vector<float>(out_floats(p)), std::vector<float>(out_floats(p)),
+            std::vector<float>(in_floats(p)), std::vector<float>(out_floats(p))};
+  for (std::size_t at = 0; at < out_floats(p); ++at) {
+    const std::int64_t pixel = static_cast<std::int64_t>(at) / p.lanes;
+    float best = -std::numeric_limits<float>::infinity();
+    std::size_t winner = 0;
+    float sum = 0.0F;
+    for (std::int64_t k = 0; k < p.kernel_height * p.kernel_width; ++k) {
+      const std::int64_t r =
+          pixel / p.out_width * p.stride_height - p.padding_top + k / p.kernel_width;
+      const std::int64_t c =
+          pixel % p.out_width * p.stride_width - p.padding_left + k % p.kernel_width;
+      if (r < 0 || r >= p.in_height || c < 0 || c >= p.in_width) continue;
+      const auto from = static_cast<std::size_t>((r * p.in_width + c) * p.lanes) +
+                        at % static_cast<std::size_t>(p.lanes);
+      sum += x[from];
+      if (x[from] <= best) continue;
+      best = x[from];
+      winner = from;
+      out.winners[at] = static_cast<float>(k);
+    }
+    out.y[at] = best;
+    out.dx[winner] += best;
+    out.mean[at] = sum * (1.0F / static_cast<float>(p.kernel_height * p.kernel_width));
+  }
+  return out;
+}
+
+void expect_plane(const PoolLoops& loops, const PoolPlane& p, const std::vector<float>& x) {
+  const Plane want = by_definition(p, x);
+  const bool padded = p.padding_top > 0;
+  std::vector<float> y(out_floats(p));
+  if (p.lanes > 1) {
+    std::vector<std::uint8_t> winners(out_floats(p));
+    loops.max_forward(p, x.data(), y.data(), winners.data());
+    EXPECT_EQ(y, want.y);
+    EXPECT_EQ(std::vector<float>(winners.begin(), winners.end()), want.winners);
+    if (!padded && p.stride_width == p.kernel_width) {
+      std::vector<float> dx(in_floats(p), 7.0F);
+      loops.max_backward(p, want.y.data(), winners.data(), dx.data());
+      EXPECT_EQ(dx, want.dx);
+    }
+  }
+  if (padded) return;
+  const float share = 1.0F / static_cast<float>(p.kernel_height * p.kernel_width);
+  loops.avg_forward(p, x.data(), y.data(), share);
+  EXPECT_EQ(y, want.mean);
+}
+
+TEST(PoolLoops, FollowTheDefinitionWithEachInstructionSet) {
+  Rng rng(4);
+  for (const std::int64_t lanes : {1, 8, 16}) {
+    for (const PoolPlane& plane : planes_with(lanes)) {
+      std::vector<float> x(in_floats(plane));
+      for (float& value : x) value = static_cast<float>(rng.below(9)) - 4.0F;
+      for (const auto& [isa, loops] : loops_that_run(pool_loops_tables)) {
+        expect_plane(*loops, plane, x);
+        if (HasFailure()) {
+          FAIL() << "instruction set " << static_cast<int>(isa) << ", " << lanes
+                 << " lanes, window " << plane.kernel_width << ", stride " << plane.stride_width
+                 << ", padding " << plane.padding_top;
+        }
+      }
     }
   }
 }
 
 TEST(PoolLoops, NaNStays) {
-  const PoolPlane plane{2, 2, 1, 1, 2, 2, 2, 2};
+  const PoolPlane plane{8, 2, 2, 1, 1, 2, 2, 2, 2, 0, 0};
   for (const auto& [isa, loops] : loops_that_run(pool_loops_tables)) {
-    std::vector<float> x(4 * kPoolLanes, 1.0F);
-    x[kPoolLanes + 3] = std::numeric_limits<float>::quiet_NaN();
-    std::vector<float> y(kPoolLanes);
-    std::vector<std::uint8_t> winners(kPoolLanes);
+    std::vector<float> x(4 * 8, 1.0F);
+    x[8 + 3] = std::numeric_limits<float>::quiet_NaN();
+    std::vector<float> y(8);
+    std::vector<std::uint8_t> winners(8);
     loops->max_forward(plane, x.data(), y.data(), winners.data());
     for (std::size_t i = 0; i < y.size(); ++i) {
       EXPECT_EQ(y[i] == 1.0F, i != 3);
