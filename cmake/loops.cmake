@@ -49,7 +49,10 @@ function(weft_loops folder)
       target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/src")
       target_compile_definitions(${target} PRIVATE WEFT_ISA=${isa} WEFT_LANES=${lanes})
       if(features)
-        target_compile_definitions(${target} PRIVATE "WEFT_ISA_FEATURES=\"${features}\"")
+        string(TOUPPER "${features}" macros)
+        string(REGEX REPLACE "([^,]+)" "WEFT_WITH_\\1" macros "${macros}")
+        string(REPLACE "," ";" macros "${macros}")
+        target_compile_definitions(${target} PRIVATE "WEFT_ISA_FEATURES=\"${features}\"" ${macros})
       endif()
       # Loops are compiled in full in every build. Square roots that may set errno, and operations
       # that may trap, are not computed several at a time; the bits are the same.
