@@ -5,8 +5,8 @@
 // any number of threads, any other rows, and every instruction set.
 // A row of activations or of weights that is not finite gives NaN wherever it takes part.
 // IMPLEMENTATION: symmetric quantisation as in Wu, Judd, Zhang, Isaev, Micikevicius, "Integer
-// quantization for deep learning inference", arXiv:2004.09602, 2020, section 3.2, with the scale of
-// activations from each row (dynamic, per token) in place of a calibrated one.
+// quantization for deep learning inference", arXiv:2004.09602, 2020, with the scale of activations
+// from each row as it arrives, as in Yao et al., "ZeroQuant", NeurIPS 2022.
 // Threads: the calling thread and the compute threads. Fails: never.
 #pragma once
 

@@ -136,7 +136,7 @@ void multiply(const Int8Rows& rows, const Int8Weights& weights, const GemmOutput
 }
 
 inline float of_bits(std::uint32_t bits) {
-  float value;
+  float value = 0;
   __builtin_memcpy(&value, &bits, sizeof value);
   return value;
 }
@@ -146,7 +146,7 @@ float quantise(const float* from, std::int64_t count, std::int32_t offset, std::
   constexpr std::int32_t kInfinity = 0x7F800000;
   std::int32_t largest = 0;
   for (std::int64_t i = 0; i < count; ++i) {
-    std::int32_t bits;
+    std::int32_t bits = 0;
     __builtin_memcpy(&bits, from + i, sizeof bits);
     bits &= 0x7FFFFFFF;
     largest = bits > largest ? bits : largest;
@@ -165,7 +165,7 @@ float quantise(const float* from, std::int64_t count, std::int32_t offset, std::
   const std::uint32_t shift = static_cast<std::uint32_t>(offset) - kRoundingBits;
   for (std::int64_t i = 0; i < count; ++i) {
     const float rounded = from[i] * inverse + kRounding;
-    std::uint32_t bits;
+    std::uint32_t bits = 0;
     __builtin_memcpy(&bits, &rounded, sizeof bits);
     to[i] = static_cast<std::uint8_t>(bits + shift);
   }

@@ -151,7 +151,7 @@ TEST(Int8, AddsToItsTargetAndOnTheCallingThreadAlone) {
 }
 
 // A quantised value is within half a step of its own, and a step is the scale: |x - x'| <= s_x / 2,
-// |w - w'| <= s_w / 2. Of a sum over k,
+// |w - w'| <= s_w / 2. The errors of a sum over k add up to at most
 //   |sum x w - sum x' w'| <= sum |x| |w - w'| + |w'| |x - x'| <= sum |x| s_w / 2 + |w'| s_x / 2,
 // with |w'| <= |w| + s_w / 2. The last roundings to f32 are below 1e-5 of the sum of magnitudes.
 TEST(Int8, IsAsExactAsItsSteps) {
