@@ -62,7 +62,7 @@ def evaluate(options, checkpoint):
         data = ["--data", options.data] if options.data else []
         got = run_json([options.weft, "eval", checkpoint, "--weights", weights, "--json", *data],
                        clean_environment(1))
-        row[weights] = {key: got[key] for key in ("loss", "accuracy") if key in got}
+        row[weights] = {key: got[key] for key in ("loss", "test_accuracy") if key in got}
     return row
 
 
@@ -75,7 +75,7 @@ def misses(rows, accuracies):
             result.append(f"{r['model']}, batch {r['batch']}, with {r['threads']} threads: "
                           f"{r['speedup']} times as fast, at least {least}")
     for r in accuracies:
-        points = 100 * (r["f32"].get("accuracy", 0) - r["int8"].get("accuracy", 0))
+        points = 100 * (r["f32"].get("test_accuracy", 0) - r["int8"].get("test_accuracy", 0))
         if points > POINTS_MAX:
             result.append(f"{r['checkpoint']}: {points:.2f} points less, at most {POINTS_MAX}")
     return result
@@ -97,7 +97,7 @@ def markdown(rows):
 def markdown_accuracy(rows):
     lines = ["| checkpoint | f32 accuracy | int8 accuracy | f32 loss | int8 loss |", "|---" * 5 + "|"]
     for r in rows:
-        shares = [f"{100 * r[side]['accuracy']:.2f} %" for side in ("f32", "int8")]
+        shares = [f"{100 * r[side]['test_accuracy']:.2f} %" for side in ("f32", "int8")]
         losses = [f"{r[side]['loss']:.4f}" for side in ("f32", "int8")]
         lines.append(f"| {r['checkpoint']} | {' | '.join(shares + losses)} |")
     return "\n".join(lines)

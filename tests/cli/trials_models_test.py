@@ -228,7 +228,7 @@ def weights_of_8_bits_are_a_choice_of_each_command_that_computes():
             end = weft("predict", out, rows, "--weights", weights, "--json")
             chosen[weights] = [row[0]["class"] for row in lines_of_json(end.output)[0]["predictions"]]
             accuracy = lines_of_json(weft("eval", out, "--weights", weights, "--json").output)[0]
-            chosen[weights].append(round(accuracy["accuracy"], 1))
+            chosen[weights].append(round(accuracy["test_accuracy"], 1))
             end = weft("bench", "forward", "--model", "mlp", "--seconds", "0.1", "--weights", weights,
                        "--json")
             expect(lines_of_json(end.output)[0]["weights"] == weights, f"{end}")
