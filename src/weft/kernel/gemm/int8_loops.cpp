@@ -19,30 +19,47 @@ inline std::int64_t panels_in(const Int8Weights& weights) {
   return (weights.columns + kInt8Panel - 1) / kInt8Panel;
 }
 
+// The values of one panel; the compiler splits them where registers are shorter.
+using Panel [[gnu::vector_size(4 * kInt8Panel)]] = float;
+using WholePanel [[gnu::vector_size(4 * kInt8Panel)]] = std::int32_t;
+
+// `columns` values, and zeros behind them.
+inline void load_panel(const float* from, std::int64_t columns, Panel& values) {
+  if (columns == kInt8Panel) {
+    __builtin_memcpy(&values, from, sizeof values);
+  } else {
+    float some[kInt8Panel] = {};
+    for (std::int64_t j = 0; j < columns; ++j) some[j] = from[j];
+    __builtin_memcpy(&values, some, sizeof values);
+  }
+}
+
 // A panel of one row of c, of which `columns` count, from its sums.
 inline void finish(const std::int32_t* sums, float row_scale, const float* scales,
                    std::int64_t columns, const GemmOutput& c) {
-  float out[kInt8Panel];
-  for (int j = 0; j < kInt8Panel; ++j) {
-    out[j] = static_cast<float>(sums[j]) * row_scale * scales[j];
-  }
-  float padded[kInt8Panel] = {};
+  WholePanel whole;
+  __builtin_memcpy(&whole, sums, sizeof whole);
+  Panel values = __builtin_convertvector(whole, Panel) * row_scale;
+  Panel other;
+  load_panel(scales, kInt8Panel, other);
+  values *= other;
   if (c.accumulate) {
-    for (std::int64_t j = 0; j < columns; ++j) padded[j] = c.data[j];
-    for (int j = 0; j < kInt8Panel; ++j) out[j] += padded[j];
+    load_panel(c.data, columns, other);
+    values += other;
   }
   if (c.bias != nullptr) {
-    for (std::int64_t j = 0; j < columns; ++j) padded[j] = c.bias[j];
-    for (int j = 0; j < kInt8Panel; ++j) out[j] += padded[j];
+    load_panel(c.bias, columns, other);
+    values += other;
   }
-  if (c.relu) {
-    for (int j = 0; j < kInt8Panel; ++j) out[j] = out[j] < 0.0F ? 0.0F : out[j];  // NaN stays NaN
-  }
+  const Panel zero = {};
+  if (c.relu) values = values < zero ? zero : values;  // NaN stays NaN
   if (columns == kInt8Panel) {
-    __builtin_memcpy(c.data, out, sizeof out);
-  } else {
-    for (std::int64_t j = 0; j < columns; ++j) c.data[j] = out[j];
+    __builtin_memcpy(c.data, &values, sizeof values);
+    return;
   }
+  float some[kInt8Panel];
+  __builtin_memcpy(some, &values, sizeof some);
+  for (std::int64_t j = 0; j < columns; ++j) c.data[j] = some[j];
 }
 
 inline GemmOutput moved(const GemmOutput& c, std::int64_t row, std::int64_t column) {
