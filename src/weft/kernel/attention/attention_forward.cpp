@@ -80,7 +80,13 @@ class Forward {
 
   // Whole panels of the keys, against tiles of which some query may read them.
   void score(const Range& queries, const Range& keys) {
-    for (std::int64_t k = 0; k < keys.count; k += kPanel) {
+    std::int64_t k = 0;
+    for (; queries.count == 1 && k + kGemmRowColumns <= keys.count; k += kGemmRowColumns) {
+      gemm_.multiply_row({1, kGemmRowColumns, p_.width}, {queries_, step_, 1},
+                         {keys_ + (keys.first + k) * p_.width, kPanel * p_.width},
+                         {scores_ + k, kForwardScoreStep});
+    }
+    for (; k < keys.count; k += kPanel) {
       const std::int64_t reader = std::clamp<std::int64_t>(
           p_.query_begin(keys.first + k) - queries.first, 0, queries.count);
       const std::int64_t row = reader / kTile * kTile;
