@@ -23,8 +23,8 @@ function(weft_read_isas result)
   set(${result} "${isas}" PARENT_SCOPE)
 endfunction()
 
-# weft_loops(FOLDER [MEMORY | PLAIN | DOTS] SOURCES x_loops.cpp ... [OPTIONS flag ...]): compiles each source
-# once for every instruction set, MEMORY and PLAIN loops for fewer and DOTS for more
+# weft_loops(FOLDER [MEMORY | PLAIN | DOTS] SOURCES x_loops.cpp ... [OPTIONS flag ...]): compiles
+# each source once for every instruction set, MEMORY and PLAIN loops for fewer and DOTS for more
 # (src/weft/base/isa/isa_loops.h), into weft_FOLDER.
 function(weft_loops folder)
   cmake_parse_arguments(ARG "MEMORY;PLAIN;DOTS" "" "SOURCES;OPTIONS" ${ARGN})
@@ -50,13 +50,11 @@ function(weft_loops folder)
       target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/src")
       target_compile_definitions(${target} PRIVATE WEFT_ISA=${isa} WEFT_LANES=${lanes})
       if(features)
-        target_compile_definitions(${target} PRIVATE "WEFT_ISA_FEATURES=\"${features}\"")
+        string(TOUPPER "${features}" macros)
+        string(REGEX REPLACE "([^,]+)" "WEFT_WITH_\\1" macros "${macros}")
+        string(REPLACE "," ";" macros "${macros}")
+        target_compile_definitions(${target} PRIVATE "WEFT_ISA_FEATURES=\"${features}\"" ${macros})
       endif()
-      # For what only some sets have an instruction for.
-      string(REPLACE "," ";" features_list "${features}")
-      foreach(feature IN LISTS features_list)
-        target_compile_definitions(${target} PRIVATE WEFT_HAS_${feature})
-      endforeach()
       # Loops are compiled in full in every build. Square roots that may set errno, and operations
       # that may trap, are not computed several at a time; the bits are the same.
       target_compile_options(${target} PRIVATE ${level} -fno-math-errno -fno-trapping-math

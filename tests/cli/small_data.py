@@ -83,8 +83,8 @@ def npy(path, values, shape, kind="f"):
 class Server:
     """`weft serve` of a model at a free port; use as a context manager."""
 
-    def __init__(self, model, prefix=()):
-        self.process = subprocess.Popen([*prefix, WEFT, "serve", model, "--port", "0"],
+    def __init__(self, model, prefix=(), flags=()):
+        self.process = subprocess.Popen([*prefix, WEFT, "serve", model, "--port", "0", *flags],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         line = ""

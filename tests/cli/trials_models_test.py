@@ -5,6 +5,7 @@ usage: trials_models_test.py [NAME ...]
 """
 import json
 import os
+import random
 import re
 import shutil
 import socket
@@ -217,6 +218,28 @@ def what_is_no_proper_request_gets_its_status():
         refused(weft("predict", out, folder / "wide.npy"), 2, "wide.npy", "expected a shape that")
 
 
+def weights_of_8_bits_are_a_choice_of_each_command_that_computes():
+    with scratch() as folder:
+        out = trained(folder, "synthetic_mlp", steps=20)
+        draw = random.Random(1)
+        rows = npy(folder / "x.npy", [draw.gauss(0, 1) for _ in range(3 * 784)], (3, 1, 28, 28))
+        chosen = {}
+        for weights in ("f32", "int8"):
+            end = weft("predict", out, rows, "--weights", weights, "--json")
+            chosen[weights] = [row[0]["class"] for row in lines_of_json(end.output)[0]["predictions"]]
+            accuracy = lines_of_json(weft("eval", out, "--weights", weights, "--json").output)[0]
+            chosen[weights].append(round(accuracy["test_accuracy"], 1))
+            end = weft("bench", "forward", "--model", "mlp", "--seconds", "0.1", "--weights", weights,
+                       "--json")
+            expect(lines_of_json(end.output)[0]["weights"] == weights, f"{end}")
+        expect(chosen["f32"] == chosen["int8"], f"{chosen}")
+        with Server(out, flags=["--weights", "int8"]) as server:
+            status, answer = server.ask("POST", "/v1/predict", {"inputs": [[0] * 784]})
+            expect(status == 200 and len(answer["outputs"][0]) == 10, f"{status}: {answer}")
+        for command in (["predict", out, rows], ["serve", out], ["eval", out], ["bench", "forward"]):
+            refused(weft(*command, "--weights", "int4"), 2, "--weights: expected one of f32, int8")
+
+
 TESTS = {test.__name__: test for test in (
     a_cut_checkpoint_is_named_and_an_older_one_is_offered,
     a_folder_of_a_run_stands_for_its_newest_checkpoint,
@@ -226,6 +249,7 @@ TESTS = {test.__name__: test for test in (
     an_exported_table_model_says_how_to_feed_it,
     completions_are_asked_for_as_clients_do,
     what_is_no_proper_request_gets_its_status,
+    weights_of_8_bits_are_a_choice_of_each_command_that_computes,
 )}
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "weft/app/flags/flag_checks.h"
+#include "weft/app/model_commands.h"
 
 namespace weft {
 namespace {
@@ -67,6 +68,7 @@ CLI::App* add_bench_forward(CLI::App& bench, BenchForwardRequest& request) {
       ->capture_default_str();
   forward->add_flag("--cached", request.cached,
                     "Continue each text by one token per pass, with cached keys and values.");
+  add_weights_choice(*forward, request.weights);
   forward
       ->add_option("--write", request.write,
                    "Folder for the model as ONNX, a batch of inputs and its outputs.")

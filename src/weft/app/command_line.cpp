@@ -246,6 +246,7 @@ CLI::App* add_eval(CLI::App& app, EvalRequest& request) {
   eval->add_option("checkpoint", request.checkpoint, kCheckpoint)->required();
   eval->add_option("--threads", request.threads, kThreads)->check(whole_number(1, kThreadsMax));
   add_data_choice(*eval, request.data);
+  add_weights_choice(*eval, request.weights);
   eval->add_flag("--json", request.json, kObject);
   return eval;
 }
@@ -272,6 +273,7 @@ CLI::App* add_serve(CLI::App& app, ServeRequest& request) {
   serve->add_option("--threads", request.threads, kThreads)
       ->check(whole_number(1, kThreadsMax))
       ->capture_default_str();
+  add_weights_choice(*serve, request.weights);
   serve
       ->add_option("--batch-max", request.batch_max,
                    "Maximum number of rows or texts that are computed at once.")

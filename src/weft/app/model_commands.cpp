@@ -99,6 +99,7 @@ CLI::App* add_predict(CLI::App& app, ModelRequest& request) {
   predict->add_option("--seed", own.seed, "For a text, the seed of the draws.")
       ->check(whole_number(0, kNoLimit))
       ->capture_default_str();
+  add_weights_choice(*predict, own.weights);
   return predict;
 }
 
@@ -130,6 +131,14 @@ void add_data_choice(CLI::App& command, DataChoice& choice) {
       .add_option("--tokenizer", choice.tokenizer,
                   "The file that replaces the recipe's data.tokenizer.")
       ->option_text("FILE");
+}
+
+void add_weights_choice(CLI::App& command, std::string& weights) {
+  command
+      .add_option("--weights", weights,
+                  "Type of the matrices in products; int8 is faster and a little less exact.")
+      ->check(CLI::IsMember({"f32", "int8"}))
+      ->capture_default_str();
 }
 
 void add_model_commands(CLI::App& app, ModelRequest& request, ExitCode& code) {

@@ -27,6 +27,9 @@ struct ModelRequest {
 // Adds --data and --tokenizer to a command that opens the data of a recipe.
 void add_data_choice(CLI::App& command, DataChoice& choice);
 
+// Adds --weights to a command that computes with a model.
+void add_weights_choice(CLI::App& command, std::string& weights);
+
 // Adds `weft predict` and `weft export` to `app`; their exit codes go to `code`.
 void add_model_commands(CLI::App& app, ModelRequest& request, ExitCode& code);
 

@@ -32,8 +32,8 @@ ServeOptions options_of(const ServeRequest& request) {
 
 Status serve(const ServeRequest& request) {
   std::optional<SlowNotice> notice("loading the model of " + request.checkpoint);
-  WEFT_TRY_ASSIGN(const auto model,
-                  ServedModel::load(request.checkpoint, data_places(request.data)));
+  WEFT_TRY_ASSIGN(const auto model, ServedModel::load(request.checkpoint, data_places(request.data),
+                                                      request.weights));
   notice.reset();
   WEFT_TRY_ASSIGN(const auto server, ModelServer::listen(*model, options_of(request)));
   const bool v6 = request.host.find(':') != std::string::npos;

@@ -19,6 +19,7 @@ struct ServeRequest {
   std::uint16_t port = 8080;
   std::vector<std::string> allowed_hosts;
   int threads = 1;
+  std::string weights = "f32";
   std::int64_t batch_max = 32;
   double batch_wait_ms = 0.0;
   std::uint64_t body_max = std::uint64_t{4} << 20U;

@@ -52,11 +52,12 @@ Result<std::string> evaluate(const EvalRequest& request) {
   set_thread_count(request.threads);
   SlowNotice notice("measuring " + request.checkpoint + " on the test set");
   WEFT_TRY_ASSIGN(const CheckpointEvaluation found,
-                  evaluate_checkpoint(request.checkpoint, data_places(request.data), clock,
-                                      [&](std::int64_t done, std::int64_t all) {
-                                        notice.progress(static_cast<double>(done),
-                                                        static_cast<double>(all));
-                                      }));
+                  evaluate_checkpoint(
+                      request.checkpoint, data_places(request.data), clock,
+                      [&](std::int64_t done, std::int64_t all) {
+                        notice.progress(static_cast<double>(done), static_cast<double>(all));
+                      },
+                      request.weights));
   if (!request.json) return eval_text(found);
   return evaluation_json(found);
 }
@@ -106,6 +107,7 @@ ExitCode bench_forward_command(const BenchForwardRequest& request) {
   options.threads = request.threads;
   options.duration = from_seconds(request.seconds);
   options.cached = request.cached;
+  options.weights = request.weights;
   options.folder = request.write;
   std::optional<SlowNotice> notice("timing forward passes of " + request.model);
   const Result<ForwardBenchResult> result = bench_forward(options, clock);

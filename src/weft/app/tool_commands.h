@@ -16,6 +16,7 @@ struct EvalRequest {
   std::string checkpoint;
   DataChoice data;
   int threads = 1;
+  std::string weights = "f32";
   bool json = false;
 };
 ExitCode eval_command(const EvalRequest& request);
@@ -41,6 +42,7 @@ struct BenchForwardRequest {
   int threads = 1;
   double seconds = 5.0;
   bool cached = false;
+  std::string weights = "f32";
   std::string write;  // folder
   bool json = false;
 };

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "weft/base/status.h"
 #include "weft/data/description.h"
@@ -43,6 +44,11 @@ struct ModelCard {
 // kTokenizerTextBytesMax, and back: kCorrupt for damaged texts, kInvalidArgument if there are none.
 CardTexts card_texts(const ModelCard& card);
 Result<ModelCard> parse_card(const CardTexts& texts);
+
+// Forms of all parameters of `model`; a model whose parameters are replaced needs new ones.
+PreparedWeights prepared_weights_of(const Module& model, WeightPrecision precision);
+// "f32" or "int8". Fails: kInvalidArgument for another name.
+Result<WeightPrecision> parse_weight_precision(std::string_view name);
 
 struct LoadedModel {
   std::string architecture;
@@ -70,8 +76,8 @@ struct LoadedModel {
   Result<Array> compute(const Array& prepared) const;
   Result<Array> predict(const Array& inputs) const;
   // Sets prepared_weights; build_model() does. A model whose parameters are replaced needs it
-  // again.
-  void keep_prepared_weights();
+  // again. With kInt8 matrices of linear and recurrent layers are quantised (kernel/gemm/int8.h).
+  void keep_prepared_weights(WeightPrecision precision = WeightPrecision::kF32);
 };
 
 // `card` with the parameters of the checkpoint in `bytes`; `path` is for messages.

@@ -39,7 +39,6 @@ Result<ForwardWorkload> open_workload(const std::string& model) {
   const BenchWorkload workload = bench_workload(model);
   WEFT_TRY_ASSIGN(result.loaded.model, make_model(workload.model, workload.options));
   result.loaded.model->train(false);
-  result.loaded.keep_prepared_weights();
   result.loaded.architecture = workload.model;
   result.loaded.options = workload.options;
   result.loaded.data.kind = find_model(workload.model)->input == ModelInput::kTokens
@@ -145,8 +144,10 @@ Result<ForwardBenchResult> bench_forward(const ForwardBenchOptions& options, con
   if (options.batch < 0 || options.threads < 1) {
     return invalid_argument("bench forward: expected a batch of 0 or more and at least one thread");
   }
+  WEFT_TRY_ASSIGN(const WeightPrecision weights, parse_weight_precision(options.weights));
   set_thread_count(options.threads);
-  WEFT_TRY_ASSIGN(const ForwardWorkload workload, open_workload(options.model));
+  WEFT_TRY_ASSIGN(ForwardWorkload workload, open_workload(options.model));
+  workload.loaded.keep_prepared_weights(weights);
   if (!options.folder.empty() && workload.loaded.data.has_values()) {
     return invalid_argument("bench forward: expected a model of classes or texts for --write");
   }
@@ -154,6 +155,7 @@ Result<ForwardBenchResult> bench_forward(const ForwardBenchOptions& options, con
   result.model = options.model;
   result.batch = options.batch > 0 ? options.batch : workload.batch;
   result.threads = options.threads;
+  result.weights = options.weights;
   result.parameters = workload.loaded.parameters();
   WEFT_TRY(options.cached ? measure_cached(options, workload.loaded, clock, result)
                           : measure_passes(options, workload.loaded, clock, result));
@@ -164,15 +166,11 @@ Result<ForwardBenchResult> bench_forward(const ForwardBenchOptions& options, con
 std::string to_json(const ForwardBenchResult& result) {
   const BenchTimes& times = result.times;
   nlohmann::ordered_json json = {
-      {"model", result.model},
-      {"batch", result.batch},
-      {"threads", result.threads},
-      {"median_ms", times.median_ms},
-      {"p10_ms", times.p10_ms},
-      {"p90_ms", times.p90_ms},
-      {"runs", times.runs},
-      {"parameters", result.parameters},
-      {"peak_rss_bytes", result.peak_rss_bytes},
+      {"model", result.model},           {"batch", result.batch},
+      {"threads", result.threads},       {"weights", result.weights},
+      {"median_ms", times.median_ms},    {"p10_ms", times.p10_ms},
+      {"p90_ms", times.p90_ms},          {"runs", times.runs},
+      {"parameters", result.parameters}, {"peak_rss_bytes", result.peak_rss_bytes},
   };
   if (result.tokens_per_second > 0) json["tokens_per_second"] = result.tokens_per_second;
   return json.dump();

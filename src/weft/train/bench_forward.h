@@ -23,6 +23,7 @@ struct ForwardBenchOptions {
   int threads = 1;
   // Texts are continued by one token per run; what earlier tokens left is in the cache.
   bool cached = false;
+  std::string weights = "f32";  // their type in products: f32 or int8
   // Gets model.onnx, input.npy and output.npy; empty: nothing is written.
   std::string folder;
   // After a few runs that do not count. At least 10 runs are timed.
@@ -33,6 +34,7 @@ struct ForwardBenchResult {
   std::string model;
   std::int64_t batch = 0;
   int threads = 0;
+  std::string weights;
   BenchTimes times = {};  // of one pass
   // With a cache: over all runs, from one token to the whole context; otherwise 0.
   double tokens_per_second = 0;
@@ -40,9 +42,9 @@ struct ForwardBenchResult {
   std::int64_t peak_rss_bytes = 0;
 };
 
-// Fails: kInvalidArgument for an unknown model, a negative batch, no threads, a cache with a model
-// that is not of text, or a folder with a cache or with a model of values; as load_model() for a
-// path; kUnavailable if the folder cannot be written.
+// Fails: kInvalidArgument for an unknown model or type of weights, a negative batch, no threads, a
+// cache with a model that is not of text, or a folder with a cache or with a model of values; as
+// load_model() for a path; kUnavailable if the folder cannot be written.
 Result<ForwardBenchResult> bench_forward(const ForwardBenchOptions& options, const Clock& clock);
 
 // One JSON object in one line.

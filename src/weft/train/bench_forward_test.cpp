@@ -1,5 +1,6 @@
 #include "weft/train/bench_forward.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "weft/base/testing/test_folder.h"
@@ -55,6 +56,18 @@ TEST(BenchForward, ContinuesTextsBeyondTheContext) {
   EXPECT_GT(result->tokens_per_second, 0);
 }
 
+TEST(BenchForward, MeasuresWeightsOf8Bits) {
+  const SystemClock clock;
+  for (const char* const model : {"mlp", "llama4x128"}) {
+    ForwardBenchOptions options = brief(model);
+    options.weights = "int8";
+    options.cached = options.model != "mlp";
+    const Result<ForwardBenchResult> result = bench_forward(options, clock);
+    ASSERT_TRUE(result.ok()) << result.status().to_string();
+    EXPECT_THAT(to_json(*result), testing::HasSubstr("\"weights\":\"int8\""));
+  }
+}
+
 TEST(BenchForward, RefusesWhatItCannotMeasure) {
   const SystemClock clock;
   EXPECT_FALSE(bench_forward(brief("no_such_model"), clock).ok());
@@ -62,6 +75,9 @@ TEST(BenchForward, RefusesWhatItCannotMeasure) {
   ForwardBenchOptions images = brief("mlp");
   images.cached = true;
   EXPECT_EQ(bench_forward(images, clock).status().code(), Code::kInvalidArgument);
+  ForwardBenchOptions weights = brief("mlp");
+  weights.weights = "int4";
+  EXPECT_EQ(bench_forward(weights, clock).status().code(), Code::kInvalidArgument);
 }
 
 }  // namespace

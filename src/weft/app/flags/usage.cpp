@@ -62,7 +62,8 @@ constexpr Footer kFooters[] = {
      "  weft bench train --model gpt6x384 --precision bf16 --json"},
     {"bench forward",
      "  weft bench forward --model resnet9 --batch 1 --threads 2\n"
-     "  weft bench forward --model gpt6x384 --batch 16 --cached"},
+     "  weft bench forward --model gpt6x384 --batch 16 --cached\n"
+     "  weft bench forward --model gpt6x384 --batch 1 --cached --weights int8"},
     {"bench allreduce", "  weft bench allreduce --peers 4 --bytes 64000000 --transport shm"},
     {"new",
      "  weft new examples/data/shapes\n"

@@ -27,7 +27,7 @@ void narrow_bf16(const float* from, std::uint16_t* to, std::int64_t count) {
   }
 }
 
-#if defined(WEFT_HAS_avx2)
+#if defined(WEFT_WITH_AVX2)
 
 constexpr std::int64_t kWidth = 8;
 

@@ -178,6 +178,18 @@ Result<ModelCard> parse_card(const CardTexts& texts) {
   return card;
 }
 
+PreparedWeights prepared_weights_of(const Module& model, WeightPrecision precision) {
+  std::vector<Array> weights;
+  for (const Tensor& parameter : model.parameters()) weights.push_back(parameter.array());
+  return PreparedWeights(weights, precision);
+}
+
+Result<WeightPrecision> parse_weight_precision(std::string_view name) {
+  if (name == "f32") return WeightPrecision::kF32;
+  if (name == "int8") return WeightPrecision::kInt8;
+  return invalid_argument(fmt::format("weights: expected f32 or int8, got {}", name));
+}
+
 std::int64_t LoadedModel::parameters() const {
   std::int64_t count = 0;
   for (const NamedParameter& parameter : model->named_parameters()) count += parameter.value.size();
@@ -251,10 +263,8 @@ Result<Array> LoadedModel::predict(const Array& inputs) const {
   return compute(prepared);
 }
 
-void LoadedModel::keep_prepared_weights() {
-  std::vector<Array> weights;
-  for (const Tensor& parameter : model->parameters()) weights.push_back(parameter.array());
-  prepared_weights = std::make_unique<PreparedWeights>(weights);
+void LoadedModel::keep_prepared_weights(WeightPrecision precision) {
+  prepared_weights = std::make_unique<PreparedWeights>(prepared_weights_of(*model, precision));
 }
 
 Status check_parameters(const Module& model) {

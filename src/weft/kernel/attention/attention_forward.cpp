@@ -14,6 +14,9 @@ constexpr std::int64_t kForwardQueryBlock = 24;
 constexpr std::int64_t kForwardKeyBlock = 192;
 constexpr std::int64_t kForwardScoreStep = kForwardKeyBlock + kAttentionRoom;
 
+// Queries of one head of values that read them in place.
+constexpr std::int64_t kInPlaceQueries = 6;
+
 class Forward {
  public:
   Forward(const FloatProblem& problem, const AttentionOutputs<float>& out)
@@ -23,7 +26,7 @@ class Forward {
         memory_(padded(p_.keys) * p_.width + (p_.keys + 2 * kForwardQueryBlock) * step_ +
                 (kForwardQueryBlock + 1) * kForwardScoreStep),
         keys_(memory_.take(padded(p_.keys) * p_.width)),
-        values_(memory_.take(p_.keys * step_)),
+        value_copy_(memory_.take(p_.keys * step_)),
         queries_(memory_.take(kForwardQueryBlock * step_)),
         sums_(memory_.take(kForwardQueryBlock * step_)),
         scores_(memory_.take(kForwardQueryBlock * kForwardScoreStep)),
@@ -31,7 +34,7 @@ class Forward {
 
   void kv_head(std::int64_t b, std::int64_t kv_head) {
     pack_transposed(rows_of(p_.k, b, kv_head, 0), p_.keys, p_.width, keys_);
-    copy_rows(rows_of(p_.v, b, kv_head, 0), p_.keys, p_.width, 1.0F, values_);
+    read_values(rows_of(p_.v, b, kv_head, 0));
     for (std::int64_t g = 0; g < p_.group(); ++g) {
       for (std::int64_t i = 0; i < p_.queries; i += kForwardQueryBlock) {
         const Block block{
@@ -47,6 +50,17 @@ class Forward {
     std::int64_t head;
     Range queries;
   };
+
+  // A few queries read the values where they are if these are whole panels; for more of them a copy
+  // in lines that spread over the cache is worth its time.
+  void read_values(const Rows& rows) {
+    if (p_.width % kPanel == 0 && p_.queries * p_.group() <= kInPlaceQueries) {
+      values_ = rows;
+      return;
+    }
+    copy_rows(rows, p_.keys, p_.width, 1.0F, value_copy_);
+    values_ = {value_copy_, step_};
+  }
 
   void queries(const Block& block) {
     const auto [first, rows] = block.queries;
@@ -66,7 +80,13 @@ class Forward {
 
   // Whole panels of the keys, against tiles of which some query may read them.
   void score(const Range& queries, const Range& keys) {
-    for (std::int64_t k = 0; k < keys.count; k += gemm_.columns) {
+    std::int64_t k = 0;
+    for (; queries.count == 1 && k + kGemmRowColumns <= keys.count; k += kGemmRowColumns) {
+      gemm_.multiply_row({1, kGemmRowColumns, p_.width}, {queries_, step_, 1},
+                         {keys_ + (keys.first + k) * p_.width, kPanel * p_.width},
+                         {scores_ + k, kForwardScoreStep});
+    }
+    for (; k < keys.count; k += gemm_.columns) {
       const std::int64_t reader = std::clamp<std::int64_t>(
           p_.query_begin(keys.first + k) - queries.first, 0, queries.count);
       const std::int64_t row = reader / kTile * kTile;
@@ -105,7 +125,7 @@ class Forward {
     const std::int64_t tile = all ? queries.count : kTile;
     for (std::int64_t d = 0; d < p_.width; d += gemm_.columns) {
       const std::int64_t columns = panels_of(gemm_, padded(p_.width) - d);
-      const GemmPanel values{values_ + keys.first * step_ + d, step_, kPanel};
+      const GemmPanel values{values_.data + keys.first * values_.step + d, values_.step, kPanel};
       for (std::int64_t r = 0; r < queries.count; r += tile) {
         const std::int64_t rows = std::min(tile, queries.count - r);
         const std::int64_t count = std::clamp<std::int64_t>(
@@ -135,13 +155,14 @@ class Forward {
   const AttentionLoops& loops_ = attention_loops();
   std::int64_t step_;
   Workspace memory_;
-  float* keys_;     // transposed panels
-  float* values_;   // [keys][step]
-  float* queries_;  // [queries][step], times scale log2 e
-  float* sums_;     // [queries][step], of values times shares
-  float* scores_;   // [queries][kScoreStep]
+  float* keys_;        // transposed panels
+  float* value_copy_;  // [keys][step]
+  float* queries_;     // [queries][step], times scale log2 e
+  float* sums_;        // [queries][step], of values times shares
+  float* scores_;      // [queries][kScoreStep]
   float* factors_;
   AttentionSoftmax softmax_[kForwardQueryBlock] = {};
+  Rows values_ = {};  // of the current head: the copy or the originals
 };
 
 }  // namespace

@@ -19,9 +19,14 @@ PreparedWeights::Use::Use(PreparedWeights* weights) : before_(present_weights())
 }
 PreparedWeights::Use::~Use() { present_weights() = before_; }
 
-PreparedWeights::PreparedWeights(std::span<const Array> weights)
-    : weights_(weights.begin(), weights.end()) {
+PreparedWeights::PreparedWeights(std::span<const Array> weights, WeightPrecision precision)
+    : precision_(precision), weights_(weights.begin(), weights.end()) {
   for (const Array& weight : weights_) storages_.insert(weight.storage()->id());
+}
+
+WeightPrecision PreparedWeights::precision() {
+  const PreparedWeights* const present = present_weights();
+  return present == nullptr ? WeightPrecision::kF32 : present->precision_;
 }
 
 bool PreparedWeights::keeps(const Array& weight) {

@@ -5,7 +5,8 @@
 // that unless the result is kept, which costs about the memory of the weights once more.
 // A kept form is used only if the weights' storage has reported no write since (Storage::version);
 // code that writes through a pointer reports that, or makes a new PreparedWeights. Results have the
-// same bits with and without kept forms.
+// same bits with and without kept forms, unless it asks for weights of 8 bits: matrix products then
+// use those (gemm/int8.h), which are not as exact.
 // Threads: one at a time, which calls the kernels. Fails: never.
 #pragma once
 
@@ -22,10 +23,14 @@
 namespace weft {
 
 enum class WeightForm : std::uint8_t {
-  kPackedPanels,     // kernel/gemm
+  kPackedPanels,  // kernel/gemm
+  kInt8Rows,
   kWinogradFilters,  // kernel/conv
   kOnednnOrder,
 };
+
+// The type of a matrix in products; the weights themselves stay as they are.
+enum class WeightPrecision : std::uint8_t { kF32, kInt8 };
 
 class PreparedWeights {
  public:
@@ -43,7 +48,8 @@ class PreparedWeights {
   };
 
   // Forms of other arrays than these are not kept.
-  explicit PreparedWeights(std::span<const Array> weights);
+  explicit PreparedWeights(std::span<const Array> weights,
+                           WeightPrecision precision = WeightPrecision::kF32);
 
   // The kept form of this weight, of the type that keep() was given; null if there is none.
   template <class Form>
@@ -52,6 +58,8 @@ class PreparedWeights {
   }
   // Does nothing outside a Use.
   static void keep(const Array& weight, WeightForm form, std::shared_ptr<const void> value);
+  // That of the present one; outside a Use kF32.
+  static WeightPrecision precision();
   // Whether keep() would keep a form of this weight.
   static bool keeps(const Array& weight);
   // The kept form, or the one that make() returns, which is kept; null where nothing is kept.
@@ -75,6 +83,7 @@ class PreparedWeights {
   };
   static std::shared_ptr<const void> find_form(const Array& weight, WeightForm form);
 
+  WeightPrecision precision_;
   std::vector<Array> weights_;  // keep the storages, so that nothing else gets their places
   std::unordered_set<std::uint64_t> storages_;
   std::unordered_map<const void*, std::vector<Entry>> entries_;  // by the weight's first byte

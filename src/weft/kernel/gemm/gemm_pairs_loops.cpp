@@ -24,7 +24,7 @@ using Panel = PairsPanel;
 
 inline Elements in_every_lane(Element value) { return value + Elements{}; }
 
-#if defined(WEFT_HAS_avx512bf16)
+#if defined(WEFT_WITH_AVX512BF16)
 constexpr bool kPreferred = true;
 inline Vec multiply_add(const Elements& a, const Elements& b, const Vec& sum) {
   return __builtin_bit_cast(
@@ -32,7 +32,7 @@ inline Vec multiply_add(const Elements& a, const Elements& b, const Vec& sum) {
                             __builtin_bit_cast(__m512bh, b)));
 }
 #else
-#if WEFT_LANES == 16 && !defined(WEFT_HAS_avx512f)
+#if WEFT_LANES == 16 && !defined(WEFT_WITH_AVX512F)
 constexpr bool kPreferred = true;  // for tests
 #else
 constexpr bool kPreferred = false;

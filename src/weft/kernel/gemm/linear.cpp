@@ -10,6 +10,7 @@
 #include "weft/kernel/core/optional_operand.h"
 #include "weft/kernel/gemm/gemm.h"
 #include "weft/kernel/gemm/gemm_half.h"
+#include "weft/kernel/gemm/int8.h"
 #include "weft/kernel/gemm/matmul.h"
 
 namespace weft {
@@ -69,6 +70,11 @@ void linear(const Array& x, const Array& weight, const Array& bias, bool relu, A
   const GemmOperand rows{x.data<float>(), x.strides()[0], x.strides()[1]};
   const GemmOutput out{y.data<float>(), y.dim(1), false,
                        dense_bias.defined() ? dense_bias.data<float>() : nullptr, relu};
+  if (const auto quantised = int8_weight(weight)) {
+    const Array dense_rows = rows.column_step == 1 ? x : x.contiguous();
+    gemm_int8(y.dim(0), dense_rows.data<float>(), dense_rows.strides()[0], *quantised, out);
+    return;
+  }
   if (const auto packed = packed_weight(weight)) {
     gemm(y.dim(0), rows, *packed, out);
     return;

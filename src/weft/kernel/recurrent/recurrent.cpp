@@ -8,6 +8,7 @@
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/gemm/gemm.h"
+#include "weft/kernel/gemm/int8.h"
 #include "weft/kernel/recurrent/gate_loops.h"
 
 namespace weft {
@@ -44,18 +45,25 @@ class StepProduct<float> {
       : packed_(
             std::make_shared<PackedMatrix>(GemmOperand{b.data, b.row_step, b.column_step}, k, n)) {}
   // b = weight^T for weight [n, k].
-  explicit StepProduct(const Array& weight) : packed_(packed_weight(weight)) {
+  explicit StepProduct(const Array& weight) : quantised_(int8_weight(weight)) {
+    if (quantised_ != nullptr) return;
+    packed_ = packed_weight(weight);
     if (packed_ != nullptr) return;
     const std::int64_t k = weight.dim(1);
     packed_ =
         std::make_shared<PackedMatrix>(GemmOperand{weight.data<float>(), 1, k}, k, weight.dim(0));
   }
   void run(std::int64_t rows, const float* a, const Sums<float>& out) const {
-    gemm_packed(rows, {a, packed_->k(), 1}, *packed_,
-                {out.data, out.step, out.accumulate, out.bias});
+    const GemmOutput sums{out.data, out.step, out.accumulate, out.bias};
+    if (quantised_ != nullptr) {
+      gemm_int8_here(rows, a, quantised_->k(), *quantised_, sums);
+    } else {
+      gemm_packed(rows, {a, packed_->k(), 1}, *packed_, sums);
+    }
   }
 
  private:
+  std::shared_ptr<const Int8Matrix> quantised_;  // else packed_
   std::shared_ptr<const PackedMatrix> packed_;
 };
 
@@ -90,6 +98,10 @@ void input_product(std::int64_t rows, const float* x, const Array& weight, const
                    float* out) {
   const std::int64_t k = weight.dim(1);
   const GemmOutput sums{out, weight.dim(0), false, bias};
+  if (const auto quantised = int8_weight(weight)) {
+    gemm_int8(rows, x, k, *quantised, sums);
+    return;
+  }
   if (const auto packed = packed_weight(weight)) {
     gemm(rows, {x, k, 1}, *packed, sums);
     return;

@@ -141,13 +141,10 @@ Tensor GptAttention::forward(const Tensor& x) {
 
 Tensor GptAttention::forward_cached(const Tensor& x, KeyValueCaches caches) {
   const NoGrad no_grad;
-  const std::int64_t width = x.dim(2);
-  const Tensor qkv = in_->forward(x);
+  const Tensor qkv = split_heads(in_->forward(x), 3 * heads_);
   return out_->forward(attend_each(x.dim(0), caches, [&](const auto& rows, KeyValueCache& cache) {
     const Tensor own = rows(qkv);
-    const auto part = [&](std::int64_t i) {
-      return split_heads(slice(own, 2, i * width, (i + 1) * width), heads_);
-    };
+    const auto part = [&](std::int64_t i) { return slice(own, 1, i * heads_, (i + 1) * heads_); };
     return attend_cached(part(0), part(1), part(2), cache);
   }));
 }

@@ -94,12 +94,15 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
   if (op_tracing()) {
     trace_attributes("linear", {{"relu", {activation == Activation::kRelu ? 1.0 : 0.0}}});
   }
+  // Where nothing is recorded, copies would only take time, a good part of that of small products.
+  LinearSaved saved;
+  if (recording({&x, &weight, &bias})) {
+    saved = {rows, w, activation == Activation::kRelu ? y : Array()};
+  }
   return record(
       "linear", y.reshape(shape), {&x, &weight, &bias},
-      [saved = LinearSaved{rows, w, activation == Activation::kRelu ? y : Array()}](
-          const Array& dy, const InputGradients& dx) { run_linear_backward(saved, dy, dx); },
-      [saved = LinearSaved{rows, w, activation == Activation::kRelu ? y : Array()}](
-          const Tensor& dy, const TensorGradients& dx) { run_linear_tensors(saved, dy, dx); });
+      [saved](const Array& dy, const InputGradients& dx) { run_linear_backward(saved, dy, dx); },
+      [saved](const Tensor& dy, const TensorGradients& dx) { run_linear_tensors(saved, dy, dx); });
 }
 
 static Array linear_reference(std::span<const Array> in, Activation activation) {

@@ -11,8 +11,11 @@
 namespace weft {
 
 Result<std::unique_ptr<ServedModel>> ServedModel::load(const std::string& checkpoint,
-                                                       const DataPlaces& places) {
+                                                       const DataPlaces& places,
+                                                       std::string_view weights) {
+  WEFT_TRY_ASSIGN(const WeightPrecision precision, parse_weight_precision(weights));
   WEFT_TRY_ASSIGN(CheckpointModel opened, open_checkpoint_model(checkpoint, places));
+  opened.keep_prepared_weights(precision);
   return std::unique_ptr<ServedModel>(new ServedModel(std::move(opened)));
 }
 

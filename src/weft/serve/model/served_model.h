@@ -5,13 +5,14 @@
 // so inputs are prepared as in training, and values are returned in their own units. Threads:
 // prepare() and the facts from any thread; predict() and language_model() from the one that
 // computes.
-// Fails: load() as open_checkpoint_model(); prepare() with kInvalidArgument; predict() with
-// kInternal.
+// Fails: load() as open_checkpoint_model() and parse_weight_precision(); prepare() with
+// kInvalidArgument; predict() with kInternal.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,8 +27,10 @@ namespace weft {
 
 class ServedModel {
  public:
+  // `weights` is their type in products: f32 or int8.
   static Result<std::unique_ptr<ServedModel>> load(const std::string& checkpoint,
-                                                   const DataPlaces& places);
+                                                   const DataPlaces& places,
+                                                   std::string_view weights = "f32");
   ServedModel(const ServedModel&) = delete;
   ServedModel& operator=(const ServedModel&) = delete;
 

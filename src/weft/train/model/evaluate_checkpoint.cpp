@@ -25,8 +25,12 @@ Result<std::unique_ptr<Trainer>> open_to_evaluate(const std::string& given,
 
 Result<CheckpointEvaluation> evaluate_checkpoint(const std::string& path, const DataPlaces& places,
                                                  const Clock& clock,
-                                                 const EvaluationProgress& progress) {
+                                                 const EvaluationProgress& progress,
+                                                 std::string_view weights) {
+  WEFT_TRY_ASSIGN(const WeightPrecision precision, parse_weight_precision(weights));
   WEFT_TRY_ASSIGN(const auto trainer, open_to_evaluate(path, places, clock));
+  PreparedWeights prepared = prepared_weights_of(trainer->model(), precision);
+  const PreparedWeights::Use use(&prepared);
   CheckpointEvaluation found;
   const Result<RoundReport> metrics = trainer->evaluate_alone({progress, &found.confusion});
   if (!metrics.ok() && metrics.status().code() == Code::kUnavailable) {

@@ -3,12 +3,13 @@
 //
 // The model, its tokenizer and its normalisation are the file's; only the test data are of this
 // machine.
-// Threads: the training thread. Fails: as open_checkpoint_model(); kUnavailable where the test data
-// are not there, with what to do.
+// Threads: the training thread. Fails: as open_checkpoint_model() and parse_weight_precision();
+// kUnavailable where the test data are not there, with what to do.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/base/status.h"
@@ -27,8 +28,10 @@ struct CheckpointEvaluation {
   Confusion confusion;                       // without classes where samples have none
   std::vector<std::string> class_names;      // may be empty
 };
+// `weights` is their type in products: f32 or int8.
 Result<CheckpointEvaluation> evaluate_checkpoint(const std::string& path, const DataPlaces& places,
                                                  const Clock& clock,
-                                                 const EvaluationProgress& progress = {});
+                                                 const EvaluationProgress& progress = {},
+                                                 std::string_view weights = "f32");
 
 }  // namespace weft

@@ -212,7 +212,9 @@ Result<Prediction> compute(const CheckpointModel& opened, const PredictRequest& 
 }  // namespace
 
 Result<Prediction> predict(const PredictRequest& request, const DataPlaces& places) {
-  WEFT_TRY_ASSIGN(const CheckpointModel opened, open_checkpoint_model(request.checkpoint, places));
+  WEFT_TRY_ASSIGN(const WeightPrecision weights, parse_weight_precision(request.weights));
+  WEFT_TRY_ASSIGN(CheckpointModel opened, open_checkpoint_model(request.checkpoint, places));
+  opened.keep_prepared_weights(weights);
   try {
     WEFT_TRY_ASSIGN(const Prediction prediction, compute(opened, request));
     if (!request.out.empty()) WEFT_TRY(write_npy(request.out, prediction.outputs));

@@ -6,7 +6,8 @@
 // Tables: .csv/.tsv with the columns of training by their names, in any order, other columns
 // ignored; or .npy/.npz [N, columns] with the values of a file. Predictions have the units of the
 // target. Texts: the words themselves, which the model continues; or .npy/.npz of tokens [N, T].
-// Threads: one. Fails: as open_checkpoint_model(), kInvalidArgument if the input does not fit,
+// Threads: one. Fails: as open_checkpoint_model(), kInvalidArgument if the input does not fit or
+// there is no such type of weights,
 // kCorrupt if a file is damaged.
 #pragma once
 
@@ -29,6 +30,7 @@ struct PredictRequest {
   std::int64_t tokens = 200;
   double temperature = 0.0;  // 0: always the most likely token
   std::uint64_t seed = 1;
+  std::string weights = "f32";  // their type in products: f32 or int8
 };
 
 struct ClassShare {

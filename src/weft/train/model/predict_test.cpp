@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/file.h"
+#include "weft/base/rng.h"
 #include "weft/data/image_file.h"
 #include "weft/data/npy.h"
 #include "weft/data/text_file.h"
@@ -140,6 +141,43 @@ TEST_F(Predict, TextsGoOnTheSameWayEachTimeAndBeyondTheContext) {
     const std::string seeded = predict(warm, {})->text;
     warm.seed = 2;
     EXPECT_NE(predict(warm, {})->text, seeded);
+    std::filesystem::remove_all(path("checkpoints"));
+  }
+}
+
+TEST_F(Predict, WeightsOf8BitsGiveNearlyTheSame) {
+  Rng rng(1);
+  Array images = Array::empty({5, 28, 28});
+  for (float& value : images.flat<float>()) value = static_cast<float>(rng.normal());
+  ASSERT_TRUE(write_npy(path("x.npy"), images).ok());
+  PredictRequest request;
+  request.checkpoint = image_checkpoint();
+  request.input = path("x.npy");
+  const std::vector<float> want = predict(request, {})->outputs.to_vector<float>();
+  request.weights = "int8";
+  const std::vector<float> got = predict(request, {})->outputs.to_vector<float>();
+  EXPECT_NE(got, want);
+  const float largest = *std::max_element(want.begin(), want.end());
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 0.03F * largest);
+  request.weights = "int4";
+  EXPECT_THAT(predict(request, {}).status().message(), HasSubstr("expected f32 or int8, got int4"));
+}
+
+TEST_F(Predict, LogitsOfTextsAreNearlyTheSameWithWeightsOf8Bits) {
+  for (const char* const model : {"char_gpt", "lstm_lm"}) {
+    PredictRequest request;
+    request.checkpoint = text_checkpoint(model);
+    request.input = path("tokens.npy");
+    ASSERT_TRUE(
+        write_npy(request.input, Array::from(std::vector<std::int64_t>{3, 1, 4, 1, 5}, {1, 5}))
+            .ok());
+    const std::vector<float> want = predict(request, {})->outputs.to_vector<float>();
+    request.weights = "int8";
+    const std::vector<float> got = predict(request, {})->outputs.to_vector<float>();
+    EXPECT_NE(got, want);
+    ASSERT_EQ(got.size(), want.size());
+    for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 0.05) << model;
     std::filesystem::remove_all(path("checkpoints"));
   }
 }
