@@ -4,7 +4,8 @@
 #include "weft/kernel/conv/conv_onednn.h"
 #include "weft/kernel/conv/conv_plain.h"
 #include "weft/kernel/conv/direct_weights.h"
-#include "weft/kernel/conv/winograd.h"
+#include "weft/kernel/conv/few_pixels.h"
+#include "weft/kernel/conv/winograd/winograd.h"
 #include "weft/kernel/core/onednn.h"
 #include "weft/kernel/elementwise/elementwise.h"
 #include "weft/kernel/gemm/linear.h"
@@ -50,7 +51,8 @@ Array make_output(const Array& x, const Array& weight, const Array& bias,
   const Shape shape = conv2d_shape(x.shape(), weight.shape(), geometry);
   if (x.dtype() == DType::kF64 || shape.num_elements() == 0)
     return Array::empty(shape, x.dtype(), x.device());
-  if (winograd::applies(x.shape(), weight.shape(), geometry)) {
+  if (winograd::applies(x.shape(), weight.shape(), geometry) ||
+      few_pixels::applies(x.shape(), weight.shape(), geometry)) {
     return blocks_of_8(shape, x.device());
   }
   return onednn::conv2d_output(x, weight, geometry, bias.defined(), relu);
@@ -64,6 +66,8 @@ void conv_forward_body(const Array& x, const Array& weight, const Array& bias,
     y.copy_from(plain::conv2d_forward(x.contiguous(), weight.contiguous(), bias, geometry, relu));
   } else if (winograd::applies(x.shape(), weight.shape(), geometry)) {
     winograd::conv2d_forward(x, weight, bias, geometry, relu, y);
+  } else if (few_pixels::applies(x.shape(), weight.shape(), geometry)) {
+    few_pixels::conv2d_forward(x, weight, bias, geometry, relu, y);
   } else {
     onednn::conv2d_forward(x, weight, bias, geometry, relu, y);
   }

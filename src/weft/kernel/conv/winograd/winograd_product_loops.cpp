@@ -1,6 +1,6 @@
 // The products of minimal filtering, compiled once for each instruction set.
 #include "weft/base/isa/loops_begin.inc"
-#include "weft/kernel/conv/winograd_loops.h"
+#include "weft/kernel/conv/winograd/winograd_loops.h"
 
 namespace weft {
 namespace {

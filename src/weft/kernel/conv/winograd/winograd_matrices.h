@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "weft/array/array.h"
-#include "weft/kernel/conv/winograd_loops.h"
-#include "weft/kernel/conv/winograd_plan.h"
+#include "weft/kernel/conv/winograd/winograd_loops.h"
+#include "weft/kernel/conv/winograd/winograd_plan.h"
 
 namespace weft::winograd {
 

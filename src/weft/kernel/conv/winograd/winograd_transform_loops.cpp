@@ -1,12 +1,12 @@
 // The transforms of minimal filtering, compiled once for each instruction set.
 #include "weft/base/isa/loops_begin.inc"
-#include "weft/kernel/conv/winograd_loops.h"
+#include "weft/kernel/conv/winograd/winograd_loops.h"
 
 namespace weft {
 namespace {
 
-#include "weft/kernel/conv/winograd_lines.inc"
-#include "weft/kernel/conv/winograd_tiles.inc"
+#include "weft/kernel/conv/winograd/winograd_lines.inc"
+#include "weft/kernel/conv/winograd/winograd_tiles.inc"
 
 inline void clear_positions(float* to, std::int64_t step) {
   for (std::int64_t p = 0; p < kWinogradPositions; ++p) store(to + p * step, Block{});

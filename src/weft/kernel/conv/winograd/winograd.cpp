@@ -1,4 +1,4 @@
-#include "weft/kernel/conv/winograd.h"
+#include "weft/kernel/conv/winograd/winograd.h"
 
 #include <algorithm>
 #include <vector>
@@ -6,10 +6,10 @@
 #include "weft/array/launch_watch.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/conv/conv_onednn.h"
-#include "weft/kernel/conv/winograd_filters.h"
-#include "weft/kernel/conv/winograd_loops.h"
-#include "weft/kernel/conv/winograd_matrices.h"
-#include "weft/kernel/conv/winograd_plan.h"
+#include "weft/kernel/conv/winograd/winograd_filters.h"
+#include "weft/kernel/conv/winograd/winograd_loops.h"
+#include "weft/kernel/conv/winograd/winograd_matrices.h"
+#include "weft/kernel/conv/winograd/winograd_plan.h"
 #include "weft/kernel/core/onednn.h"
 #include "weft/kernel/core/prepared_weights.h"
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "weft/kernel/conv/winograd_loops.h"
-#include "weft/kernel/conv/winograd_plan.h"
+#include "weft/kernel/conv/winograd/winograd_loops.h"
+#include "weft/kernel/conv/winograd/winograd_plan.h"
 
 namespace weft::winograd {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "weft/kernel/conv/winograd.h"
-#include "weft/kernel/conv/winograd_loops.h"
+#include "weft/kernel/conv/winograd/winograd.h"
+#include "weft/kernel/conv/winograd/winograd_loops.h"
 
 namespace weft::winograd {
 

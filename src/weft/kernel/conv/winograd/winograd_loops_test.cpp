@@ -1,4 +1,4 @@
-#include "weft/kernel/conv/winograd_loops.h"
+#include "weft/kernel/conv/winograd/winograd_loops.h"
 
 #include <algorithm>
 #include <functional>
