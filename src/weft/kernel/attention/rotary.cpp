@@ -1,61 +1,114 @@
 #include "weft/kernel/attention/rotary.h"
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
+#include "weft/base/thread_safety.h"
 
 namespace weft {
 namespace {
 
 // Tokens that a thread takes at least.
 constexpr std::int64_t kRotaryGrain = 16;
+// Places whose turns are kept: with heads of 128 values in f32 8 MiB.
+constexpr std::int64_t kPlacesKept = 16 * 1024;
 
-// cos and sin of the angles of one place.
+// cos and sin of the angles of places [first, first + places), `half` of each.
 template <class T>
-struct Turns {
-  Turns(const RotaryRun& run, std::int64_t place, std::int64_t half)
-      : cos(static_cast<std::size_t>(half)), sin(static_cast<std::size_t>(half)) {
+class Turns {
+ public:
+  Turns(double base, std::int64_t half, std::int64_t first, std::int64_t places)
+      : base_(base), half_(half), first_(first), places_(places) {
+    const auto size = static_cast<std::size_t>(half * places);
+    cos_.reserve(size);
+    sin_.reserve(size);
+    std::vector<double> speeds;
     for (std::int64_t i = 0; i < half; ++i) {
-      const double angle = static_cast<double>(place) *
-                           std::pow(run.base, -static_cast<double>(i) / static_cast<double>(half));
-      cos[static_cast<std::size_t>(i)] = static_cast<T>(std::cos(angle));
-      sin[static_cast<std::size_t>(i)] =
-          static_cast<T>(run.inverse ? -std::sin(angle) : std::sin(angle));
+      speeds.push_back(std::pow(base, -static_cast<double>(i) / static_cast<double>(half)));
+    }
+    for (std::int64_t place = first; place < first + places; ++place) {
+      for (const double speed : speeds) {
+        const double angle = static_cast<double>(place) * speed;
+        cos_.push_back(static_cast<T>(std::cos(angle)));
+        sin_.push_back(static_cast<T>(std::sin(angle)));
+      }
     }
   }
-  std::vector<T> cos;
-  std::vector<T> sin;
+
+  bool has(double base, std::int64_t half, std::int64_t first, std::int64_t places) const {
+    return base_ == base && half_ == half && first_ <= first && first + places <= first_ + places_;
+  }
+  const T* cos(std::int64_t place) const { return cos_.data() + (place - first_) * half_; }
+  const T* sin(std::int64_t place) const { return sin_.data() + (place - first_) * half_; }
+
+ private:
+  double base_;
+  std::int64_t half_;
+  std::int64_t first_;
+  std::int64_t places_;
+  std::vector<T> cos_;
+  std::vector<T> sin_;
 };
 
+// The turns that calls have in common: those of the last base and size of a head.
 template <class T>
-void turn_row(const T* __restrict x, T* __restrict y, const Turns<T>& turns, std::int64_t half) {
-  const T* const cos = turns.cos.data();
-  const T* const sin = turns.sin.data();
+class KeptTurns {
+ public:
+  std::shared_ptr<const Turns<T>> get(const RotaryRun& run, std::int64_t half,
+                                      std::int64_t places) {
+    if (run.first_place < 0 || run.first_place + places > kPlacesKept) {
+      return std::make_shared<Turns<T>>(run.base, half, run.first_place, places);
+    }
+    const MutexLock lock(mutex_);
+    if (turns_ == nullptr || !turns_->has(run.base, half, run.first_place, places)) {
+      // Twice as many as are asked for, so that a text that grows by a token seldom comes here.
+      const std::int64_t kept = std::min(kPlacesKept, 2 * (run.first_place + places));
+      turns_ = std::make_shared<Turns<T>>(run.base, half, 0, kept);
+    }
+    return turns_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::shared_ptr<const Turns<T>> turns_ WEFT_GUARDED_BY(mutex_);
+};
+
+// By the angles, or the other way.
+template <class T, bool kInverse>
+void turn_row(const T* __restrict x, T* __restrict y, const T* __restrict cos,
+              const T* __restrict sin, std::int64_t half) {
   for (std::int64_t i = 0; i < half; ++i) {
     const T a = x[i];
     const T b = x[i + half];
-    y[i] = a * cos[i] - b * sin[i];
-    y[i + half] = b * cos[i] + a * sin[i];
+    const T s = kInverse ? -sin[i] : sin[i];
+    y[i] = a * cos[i] - b * s;
+    y[i + half] = b * cos[i] + a * s;
   }
 }
 
 // All items and heads of a place share its turns.
 template <class T>
 void turn(const Array& x, Array& y, const RotaryRun& run) {
+  static KeptTurns<T> kept;
   const std::int64_t half = x.dim(3) / 2;
+  const auto turns = kept.get(run, half, x.dim(1));
+  const auto row = run.inverse ? turn_row<T, true> : turn_row<T, false>;
   const T* const from = x.data<T>();
   T* const to = y.data<T>();
   const Strides& steps = x.strides();
   const Strides& out_steps = y.strides();
   parallel_for(x.dim(1), kRotaryGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
-      const Turns<T> turns(run, run.first_place + t, half);
+      const T* const cos = turns->cos(run.first_place + t);
+      const T* const sin = turns->sin(run.first_place + t);
       for (std::int64_t b = 0; b < x.dim(0); ++b) {
         for (std::int64_t head = 0; head < x.dim(2); ++head) {
-          turn_row(from + b * steps[0] + t * steps[1] + head * steps[2],
-                   to + b * out_steps[0] + t * out_steps[1] + head * out_steps[2], turns, half);
+          row(from + b * steps[0] + t * steps[1] + head * steps[2],
+              to + b * out_steps[0] + t * out_steps[1] + head * out_steps[2], cos, sin, half);
         }
       }
     }
