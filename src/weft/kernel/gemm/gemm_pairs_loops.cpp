@@ -7,6 +7,9 @@
 
 #include "weft/base/isa/loops_begin.inc"
 
+// A set that has no instruction for it and is not for tests has no loops.
+#if defined(WEFT_WITH_AVX512BF16) || (WEFT_LANES == 16 && !defined(WEFT_WITH_AVX512F))
+
 namespace weft {
 namespace {
 
@@ -25,18 +28,12 @@ using Panel = PairsPanel;
 inline Elements in_every_lane(Element value) { return value + Elements{}; }
 
 #if defined(WEFT_WITH_AVX512BF16)
-constexpr bool kPreferred = true;
 inline Vec multiply_add(const Elements& a, const Elements& b, const Vec& sum) {
   return __builtin_bit_cast(
       Vec, _mm512_dpbf16_ps(__builtin_bit_cast(__m512, sum), __builtin_bit_cast(__m512bh, a),
                             __builtin_bit_cast(__m512bh, b)));
 }
 #else
-#if WEFT_LANES == 16 && !defined(WEFT_WITH_AVX512F)
-constexpr bool kPreferred = true;  // for tests
-#else
-constexpr bool kPreferred = false;
-#endif
 inline Vec multiply_add(const Elements& a, const Elements& b, const Vec& sum) {
   const Vec odd =
       __builtin_bit_cast(Vec, a & 0xFFFF0000U) * __builtin_bit_cast(Vec, b & 0xFFFF0000U);
@@ -129,9 +126,19 @@ void multiply(const GemmSize& size, const Element* rows, const PairsPanel& panel
 
 }  // namespace
 
-extern const GemmPairsLoops WEFT_LOOPS_NAME(gemm_pairs_loops) = {kPreferred, kPanels* kPanel, pack,
+extern const GemmPairsLoops WEFT_LOOPS_NAME(gemm_pairs_loops) = {true, kPanels* kPanel, pack,
                                                                  pack_rows, multiply};
 
 }  // namespace weft
+
+#else
+
+namespace weft {
+
+extern const GemmPairsLoops WEFT_LOOPS_NAME(gemm_pairs_loops) = {};
+
+}  // namespace weft
+
+#endif
 
 #include "weft/base/isa/loops_end.inc"

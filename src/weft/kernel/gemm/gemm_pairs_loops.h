@@ -28,8 +28,8 @@ struct PairsPanel {
 };
 
 struct GemmPairsLoops {
-  // Whether the set has an instruction for this, or exists for tests: otherwise products of widened
-  // values are faster.
+  // Whether the set has an instruction for this, or exists for tests. Otherwise products of widened
+  // values are faster, and there are no loops here.
   bool preferred;
   // Columns that multiply() takes at most.
   std::int64_t columns;

@@ -84,7 +84,10 @@ void expect_product(const std::vector<float>& got, const Sizes& size, const Matr
 }
 
 TEST(GemmPairsLoops, EqualPlainLoopsWithEachInstructionSet) {
+  bool any = false;
   for (const IsaLoops<GemmPairsLoops>& table : loops_that_run(gemm_pairs_loops_tables)) {
+    if (!table.loops->preferred) continue;
+    any = true;
     for (const Sizes& size : std::vector<Sizes>{{1, 1, 1},
                                                 {2, 16, 2},
                                                 {5, 17, 3},
@@ -105,6 +108,7 @@ TEST(GemmPairsLoops, EqualPlainLoopsWithEachInstructionSet) {
       }
     }
   }
+  if (!any) GTEST_SKIP() << "this processor runs no set that multiplies pairs";
 }
 
 // Blocks of rows, columns and k, with a bias and ReLU, as a layer computes them in bf16.
