@@ -55,7 +55,8 @@ void add_conv(std::vector<Case>& cases, const ConvCase& conv) {
       2.0 * product(shape) * product(conv.weight) / static_cast<double>(conv.weight[0]);
   const bool winograd = conv.weight[2] == 3 && conv.weight[3] == 3 && conv.weight[1] % 8 == 0 &&
                         conv.geometry.stride[0] == 1 && conv.geometry.groups == 1;
-  const auto tiles = static_cast<double>((shape[2] + 3) / 4 * ((shape[3] + 3) / 4));
+  const std::int64_t all_tiles = (shape[2] + 3) / 4 * ((shape[3] + 3) / 4);
+  const auto tiles = static_cast<double>(all_tiles);
   const double executed =
       winograd ? 72.0 * tiles * static_cast<double>(shape[0] * shape[1] * conv.weight[1]) : flops;
   const weft::Conv2dGeometry geometry = conv.geometry;

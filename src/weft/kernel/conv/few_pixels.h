@@ -1,6 +1,6 @@
 // Convolutions with few results per filter as one matrix product, in f32. For conv.cpp.
 //
-// Such a one, as in the last layers for a single image, reads its filters for little work: packed
+// The last layers of a network, for a single image, read large filters for little work: here packed
 // filters (kernel/core/prepared_weights.h) stream through the product, and all threads share them.
 // Minimal filtering would read four times as many bytes, and oneDNN's loops run on one thread.
 // The windows are copied to rows first ("im2col"). Each sum is one of gemm.h's, over the values of

@@ -86,16 +86,23 @@ inline Inside inside(std::int64_t first, std::int64_t size, std::int64_t extent)
   return {first < 0 ? -first : 0, first + size > extent ? extent - first : size};
 }
 
-// The largest pixel of a window whose first one, perhaps outside, is at `window`.
+// Where a window begins, perhaps outside of the plane.
+struct WindowStart {
+  std::int64_t row;
+  std::int64_t column;
+};
+
+// The largest pixel of a window.
 template <class P, class Size>
-inline void max_of_window(const PoolPlane& p, const Size& size, std::int64_t top, std::int64_t left,
-                          const float* window, float* y, std::uint8_t* winners) {
+inline void max_of_window(const PoolPlane& p, const Size& size, const WindowStart& start,
+                          const float* x, float* y, std::uint8_t* winners) {
   constexpr std::int64_t kLanes = P::kLanes;
+  const float* const window = x + (start.row * p.in_width + start.column) * kLanes;
   Inside rows{0, size.height};
   Inside columns{0, size.width};
   if constexpr (Size::kPadded) {
-    rows = inside(top, size.height, p.in_height);
-    columns = inside(left, size.width, p.in_width);
+    rows = inside(start.row, size.height, p.in_height);
+    columns = inside(start.column, size.width, p.in_width);
   }
   const std::int64_t first = rows.begin * p.in_width + columns.begin;
   auto best = load<typename P::Floats>(window + first * kLanes);
@@ -127,9 +134,8 @@ void max_forward(const PoolPlane& plane, const float* x, float* y, std::uint8_t*
       for (std::int64_t i = 0; i < p.out_height; ++i) {
         const std::int64_t top = i * p.stride_height - p.padding_top;
         for (std::int64_t j = 0; j < p.out_width; ++j, at += P::kLanes) {
-          const std::int64_t left = j * size.stride_width - p.padding_left;
-          max_of_window<P>(p, size, top, left, x + (top * p.in_width + left) * P::kLanes, y + at,
-                           winners == nullptr ? nullptr : winners + at);
+          const WindowStart start{top, j * size.stride_width - p.padding_left};
+          max_of_window<P>(p, size, start, x, y + at, winners == nullptr ? nullptr : winners + at);
         }
       }
     });
