@@ -2,8 +2,8 @@
 #include "weft/base/isa/loops_begin.inc"
 #include "weft/kernel/conv/winograd/winograd_loops.h"
 
-// On x86-64 these loops are used with AVX2 only (onednn::own_loops_are_faster()): without it they are
-// what tests compare with, and unrolling them takes as long as all other sets together.
+// On x86-64 these loops are used with AVX2 only (onednn::own_loops_are_faster()): without it they
+// are what tests compare with, and unrolling them takes as long as all other sets together.
 #if defined(__x86_64__) && !defined(WEFT_WITH_AVX2) && !defined(__clang__)
 #pragma GCC optimize("O1")
 #endif
