@@ -14,8 +14,8 @@ namespace {
 
 // Tokens that a thread takes at least.
 constexpr std::int64_t kRotaryGrain = 16;
-// Places whose turns are kept: with heads of 128 values in f32 8 MiB.
-constexpr std::int64_t kPlacesKept = 16 * 1024;
+// Angles whose turns are kept: with heads of 128 values those of 16,384 places, in f32 8 MiB.
+constexpr std::int64_t kAnglesKept = 1 << 20;
 
 // cos and sin of the angles of places [first, first + places), `half` of each.
 template <class T>
@@ -60,13 +60,14 @@ class KeptTurns {
  public:
   std::shared_ptr<const Turns<T>> get(const RotaryRun& run, std::int64_t half,
                                       std::int64_t places) {
-    if (run.first_place < 0 || run.first_place + places > kPlacesKept) {
+    const std::int64_t most = kAnglesKept / half;
+    if (run.first_place < 0 || run.first_place + places > most) {
       return std::make_shared<Turns<T>>(run.base, half, run.first_place, places);
     }
     const MutexLock lock(mutex_);
     if (turns_ == nullptr || !turns_->has(run.base, half, run.first_place, places)) {
       // Twice as many as are asked for, so that a text that grows by a token seldom comes here.
-      const std::int64_t kept = std::min(kPlacesKept, 2 * (run.first_place + places));
+      const std::int64_t kept = std::min(most, 2 * (run.first_place + places));
       turns_ = std::make_shared<Turns<T>>(run.base, half, 0, kept);
     }
     return turns_;

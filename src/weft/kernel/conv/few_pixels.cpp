@@ -14,6 +14,8 @@ namespace {
 constexpr std::int64_t kLanes = 8;
 // Results per filter up to which oneDNN's loops are slower, measured with one image.
 constexpr std::int64_t kPixelsMax = 256;
+// Floats that all windows together may take: 16 MiB.
+constexpr std::int64_t kWindowsMax = 4 << 20;
 // Floats that a thread copies at least.
 constexpr std::int64_t kCopyGrain = 16 * 1024;
 
@@ -80,10 +82,12 @@ void write_blocks(const float* products, const Blocks& y, std::int64_t images) {
 }  // namespace
 
 bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
+  const bool fits = onednn::own_loops_are_faster() && geometry.groups == 1 && x[1] == weight[1] &&
+                    weight[1] > 0 && weight[0] % kLanes == 0 && weight[1] % kLanes == 0;
+  if (!fits) return false;
   const Shape y = conv2d_shape(x, weight, geometry);
-  return onednn::own_loops_are_faster() && geometry.groups == 1 && x[1] == weight[1] &&
-         weight[1] > 0 && weight[0] % kLanes == 0 && weight[1] % kLanes == 0 &&
-         y[0] * y[2] * y[3] <= kPixelsMax;
+  const std::int64_t pixels = y[0] * y[2] * y[3];
+  return pixels <= kPixelsMax && pixels * weight[1] * weight[2] * weight[3] <= kWindowsMax;
 }
 
 void conv2d_forward(const Array& given, const Array& given_weight, const Array& bias,
