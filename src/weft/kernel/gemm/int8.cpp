@@ -59,7 +59,7 @@ class QuantisedRows {
 struct Int8Part {
   std::int64_t row_begin;
   std::int64_t row_end;
-  std::int64_t column_begin;  // a multiple of kInt8Block
+  std::int64_t column_begin;  // a multiple of kInt8BlockColumns
   std::int64_t column_end;
 };
 
@@ -67,7 +67,7 @@ void multiply_int8_part(const QuantisedRows& rows, const Int8Matrix& weight, con
                         const GemmOutput& c) {
   for (std::int64_t i = part.row_begin; i < part.row_end; i += kInt8RowsAtOnce) {
     const Int8Rows some = rows.rows(i, std::min(i + kInt8RowsAtOnce, part.row_end));
-    for (std::int64_t j = part.column_begin; j < part.column_end; j += kInt8Block) {
+    for (std::int64_t j = part.column_begin; j < part.column_end; j += kInt8BlockColumns) {
       GemmOutput out = c;
       out.data += i * c.row_step + j;
       if (out.bias != nullptr) out.bias += j;
@@ -90,7 +90,7 @@ Int8Matrix::Int8Matrix(const float* weight, std::int64_t n, std::int64_t k, cons
 
 void Int8Matrix::fill_row(const float* row, std::int64_t column, std::uint8_t* quantised) {
   scales()[column] = loops_.quantise(row, k_, 0, quantised);
-  const std::int64_t first = column / kInt8Block * kInt8Block;
+  const std::int64_t first = column / kInt8BlockColumns * kInt8BlockColumns;
   const std::int64_t panels =
       std::min(kInt8Panels, int8_round_up(n_ - first, kInt8Panel) / kInt8Panel);
   std::int8_t* const to = values() + first * depth_ + (column - first) * kInt8Group;
@@ -116,7 +116,7 @@ std::int32_t* Int8Matrix::starts() const {
 
 Int8Weights Int8Matrix::block(std::int64_t column) const {
   return {values() + column * depth_, scales() + column, starts() + column, depth_ / kInt8Group,
-          std::min(kInt8Block, n_ - column)};
+          std::min(kInt8BlockColumns, n_ - column)};
 }
 
 void gemm_int8(std::int64_t m, const float* a, std::int64_t row_step, const Int8Matrix& weight,
@@ -127,10 +127,11 @@ void gemm_int8(std::int64_t m, const float* a, std::int64_t row_step, const Int8
   parallel_for(m, 1 + kInt8GrainValues / weight.depth(),
                [&](std::int64_t begin, std::int64_t end) { rows.fill(a, row_step, begin, end); });
   if (m < 2 * kInt8RowsAtOnce || n >= m) {
-    const std::int64_t grain = 1 + kInt8GrainProducts / (kInt8Block * weight.depth() * m);
-    parallel_for(int8_round_up(n, kInt8Block) / kInt8Block, grain,
+    const std::int64_t grain = 1 + kInt8GrainProducts / (kInt8BlockColumns * weight.depth() * m);
+    parallel_for(int8_round_up(n, kInt8BlockColumns) / kInt8BlockColumns, grain,
                  [&](std::int64_t begin, std::int64_t end) {
-                   const Int8Part part{0, m, begin * kInt8Block, std::min(end * kInt8Block, n)};
+                   const Int8Part part{0, m, begin * kInt8BlockColumns,
+                                       std::min(end * kInt8BlockColumns, n)};
                    multiply_int8_part(rows, weight, part, c);
                  });
     return;

@@ -32,8 +32,8 @@ class Int8Matrix {
   const Int8Loops& loops() const { return loops_; }
   // k, filled up to a multiple of kInt8Depth: the bytes of a quantised row.
   std::int64_t depth() const { return depth_; }
-  // Columns [column, column + kInt8Block) of the product, or fewer at the end.
-  // REQUIRES: column is a multiple of kInt8Block.
+  // Columns [column, column + kInt8BlockColumns) of the product, or fewer at the end.
+  // REQUIRES: column is a multiple of kInt8BlockColumns.
   Int8Weights block(std::int64_t column) const;
 
  private:

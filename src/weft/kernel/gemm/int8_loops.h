@@ -18,7 +18,7 @@ inline constexpr std::int64_t kInt8Panel = 16;
 inline constexpr std::int64_t kInt8Group = 4;
 // Panels that lie together, so that one row reads one long stream.
 inline constexpr std::int64_t kInt8Panels = 4;
-inline constexpr std::int64_t kInt8Block = kInt8Panels * kInt8Panel;
+inline constexpr std::int64_t kInt8BlockColumns = kInt8Panels * kInt8Panel;
 // k is filled up with zeros to a multiple of this: two groups, which have sums of their own where
 // few sums would wait for each other.
 inline constexpr std::int64_t kInt8Depth = 2 * kInt8Group;
@@ -40,7 +40,7 @@ struct Int8Weights {
   const float* scales;
   const std::int32_t* starts;
   std::int64_t groups;   // even
-  std::int64_t columns;  // at most kInt8Block, without those that fill the last panel
+  std::int64_t columns;  // at most kInt8BlockColumns, without those that fill the last panel
 };
 
 struct Int8Loops {
