@@ -104,12 +104,4 @@ Isa isa_in_use() {
   return isa;
 }
 
-bool use_avx2() {
-#if defined(__x86_64__)
-  return isa_in_use() >= Isa::kAvx2;
-#else
-  return false;
-#endif
-}
-
 }  // namespace weft

@@ -48,7 +48,4 @@ Status check_isa_choice();
 // The one in use. Fails: never.
 Isa isa_in_use();
 
-// Whether loops that are written for AVX2, FMA and F16C may run.
-bool use_avx2();
-
 }  // namespace weft

@@ -39,9 +39,8 @@ class Turns {
     }
   }
 
-  bool has(double base, std::int64_t half, std::int64_t first, std::int64_t places) const {
-    return base_ == base && half_ == half && first_ <= first && first + places <= first_ + places_;
-  }
+  bool is_of(double base, std::int64_t half) const { return base_ == base && half_ == half; }
+  std::int64_t places() const { return places_; }
   const T* cos(std::int64_t place) const { return cos_.data() + (place - first_) * half_; }
   const T* sin(std::int64_t place) const { return sin_.data() + (place - first_) * half_; }
 
@@ -54,7 +53,7 @@ class Turns {
   std::vector<T> sin_;
 };
 
-// The turns that calls have in common: those of the last base and size of a head.
+// The turns that calls have in common, for a few bases and sizes of a head.
 template <class T>
 class KeptTurns {
  public:
@@ -65,17 +64,24 @@ class KeptTurns {
       return std::make_shared<Turns<T>>(run.base, half, run.first_place, places);
     }
     const MutexLock lock(mutex_);
-    if (turns_ == nullptr || !turns_->has(run.base, half, run.first_place, places)) {
-      // Twice as many as are asked for, so that a text that grows by a token seldom comes here.
-      const std::int64_t kept = std::min(most, 2 * (run.first_place + places));
-      turns_ = std::make_shared<Turns<T>>(run.base, half, 0, kept);
+    const auto same = std::find_if(turns_.begin(), turns_.end(),
+                                   [&](const auto& turns) { return turns->is_of(run.base, half); });
+    if (same != turns_.end()) {
+      if ((*same)->places() >= run.first_place + places) return *same;
+      turns_.erase(same);
+    } else if (turns_.size() == kKinds) {
+      turns_.erase(turns_.begin());
     }
-    return turns_;
+    // Twice as many as are asked for, so that a text that grows by a token seldom comes here.
+    const std::int64_t kept = std::min(most, 2 * (run.first_place + places));
+    turns_.push_back(std::make_shared<Turns<T>>(run.base, half, 0, kept));
+    return turns_.back();
   }
 
  private:
+  static constexpr std::size_t kKinds = 4;
   Mutex mutex_;
-  std::shared_ptr<const Turns<T>> turns_ WEFT_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<const Turns<T>>> turns_ WEFT_GUARDED_BY(mutex_);
 };
 
 // By the angles, or the other way.

@@ -22,7 +22,7 @@ void conv2d_backward_weights(const Array& x, const Array& dy, const Conv2dGeomet
 // as only SSE is there; elsewhere oneDNN has plain loops alone.
 inline bool own_loops_are_faster() {
 #if defined(__x86_64__)
-  return use_avx2();
+  return isa_in_use() != Isa::kGeneric;
 #else
   return true;
 #endif

@@ -13,11 +13,6 @@ namespace {
 
 using Floats = std::vector<float>;
 
-Floats random_floats(std::int64_t count, std::uint64_t seed) {
-  const Array values = random_array({count}, seed);
-  return {values.data<float>(), values.data<float>() + count};
-}
-
 // A pass over one image of 5 rows and `width` columns of results, with steps of two pixels.
 struct PassCase {
   std::int64_t blocks;

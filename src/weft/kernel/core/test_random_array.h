@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "weft/array/array.h"
 #include "weft/base/rng.h"
@@ -18,6 +19,10 @@ inline Array random_array(const Shape& shape, Rng& rng) {
 inline Array random_array(const Shape& shape, std::uint64_t seed) {
   Rng rng(seed);
   return random_array(shape, rng);
+}
+
+inline std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) {
+  return random_array({count}, seed).to_vector<float>();
 }
 
 }  // namespace weft

@@ -80,24 +80,10 @@ void pack_tile(const GemmOperand& a, std::int64_t depth, float* packed) {
   }
 }
 
-template <int kCount>
-void pack_any_tile(const GemmOperand& a, std::int64_t depth, std::int64_t rows, float* packed) {
-  if (rows == kCount) {
-    pack_tile<kCount>(a, depth, packed);
-  } else if constexpr (kCount > 1) {
-    pack_any_tile<kCount - 1>(a, depth, rows, packed);
-  }
-}
-
 void pack_rows(const GemmOperand& a, std::int64_t rows, std::int64_t depth, float* packed) {
-  GemmOperand from = a;
-  for (std::int64_t left = rows; left > 0;) {
-    const std::int64_t count = tile_rows(left);
-    pack_any_tile<kRows>(from, depth, count, packed);
-    from.data += count * a.row_step;
-    packed += count * depth;
-    left -= count;
-  }
+  pack_tiles(a, rows, depth, packed, [depth]<int kCount>(const GemmOperand& from, float* to) {
+    pack_tile<kCount>(from, depth, to);
+  });
 }
 
 void pack(const GemmOperand& b, std::int64_t rows, std::int64_t columns, float* packed) {

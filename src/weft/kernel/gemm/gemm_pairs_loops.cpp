@@ -82,24 +82,11 @@ void pack_tile(const PairsOperand& from, std::int64_t depth, Element* packed) {
   }
 }
 
-template <int kCount>
-void pack_any_tile(const PairsOperand& a, std::int64_t depth, std::int64_t rows, Element* packed) {
-  if (rows == kCount) {
-    pack_tile<kCount>(a, depth, packed);
-  } else if constexpr (kCount > 1) {
-    pack_any_tile<kCount - 1>(a, depth, rows, packed);
-  }
-}
-
 void pack_rows(const PairsOperand& a, std::int64_t rows, std::int64_t depth, Element* packed) {
-  PairsOperand from = a;
-  for (std::int64_t left = rows; left > 0;) {
-    const std::int64_t count = tile_rows(left);
-    pack_any_tile<kRows>(from, depth, count, packed);
-    from.data += count * a.row_step;
-    packed += count * ((depth + 1) / 2);
-    left -= count;
-  }
+  pack_tiles(a, rows, (depth + 1) / 2, packed,
+             [depth]<int kCount>(const PairsOperand& from, Element* to) {
+               pack_tile<kCount>(from, depth, to);
+             });
 }
 
 void pack(const PairsOperand& b, std::int64_t depth, std::int64_t columns, Element* packed) {

@@ -12,7 +12,7 @@
 namespace weft::gemm_pairs_test {
 namespace {
 
-constexpr double kRoundedF32 = 1.2e-7;  // 2^-23
+constexpr double kRoundedF32 = 0x1p-23;
 
 std::uint16_t bits_of(const Array& array, std::int64_t index) {
   return static_cast<const std::uint16_t*>(array.raw_data())[index];

@@ -196,8 +196,7 @@ void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeig
   const bool wants_weight = work.x.defined();
   const bool wants_data = work.dx.defined();
   const Chunks chunks(plan.in_panels, panel_bytes(plan.out_panels));
-  const std::vector<Group> groups =
-      plan.groups(chunks.count > 1 ? kGroupTilesOfChunks : kGroupTiles);
+  const std::vector<Group> groups = plan.groups(chunks);
   const std::int64_t most = most_tiles(plan, groups);
   Matrices gradients = matrices(plan.out_panels, most);
   Matrices tiles = matrices(chunks.size, most);
@@ -271,8 +270,7 @@ void conv2d_forward(const Array& given, const Array& given_weight, const Array& 
     std::copy_n(dense.data<float>(), plan.outputs, padded_bias.data());
   }
   const Chunks chunks(plan.out_panels, panel_bytes(plan.in_panels));
-  const std::vector<Group> groups =
-      plan.groups(chunks.count > 1 ? kGroupTilesOfChunks : kGroupTiles);
+  const std::vector<Group> groups = plan.groups(chunks);
   const std::int64_t most = most_tiles(plan, groups);
   Matrices tiles = matrices(plan.in_panels, most);
   Matrices results = matrices(chunks.size, most);

@@ -15,11 +15,6 @@ namespace {
 
 using Floats = std::vector<float>;
 
-Floats random_floats(std::int64_t count, std::uint64_t seed) {
-  const Array values = random_array({count}, seed);
-  return {values.data<float>(), values.data<float>() + count};
-}
-
 // What `run` gives with each instruction set: the same bits where multiplications are fused, and
 // nearly the same values without.
 template <class Loops, std::size_t kCount>

@@ -63,6 +63,10 @@ struct WinogradPlan {
         down(up(y[2], kWinogradTile)),
         padding(geometry.padding) {}
 
+  // The batch in groups for filters in such chunks.
+  std::vector<Group> groups(const Chunks& chunks) const {
+    return groups(chunks.count > 1 ? kGroupTilesOfChunks : kGroupTiles);
+  }
   // The batch in groups of about `tiles`.
   std::vector<Group> groups(std::int64_t tiles) const {
     std::vector<Group> result;
