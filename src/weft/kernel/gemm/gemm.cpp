@@ -10,8 +10,12 @@
 namespace weft {
 namespace {
 
-// A packed panel of b (24 KiB) stays in the first-level cache while a's rows pass by.
+// A packed panel of b (24 KiB) stays in the first- or second-level cache while a's rows pass by.
 constexpr std::int64_t kDepthMax = 384;
+// Columns packed at once where rows are many. Panels are read in order, ahead of their use, so they
+// may come from the third-level cache; rows, which are packed again for each block of columns, cost
+// more.
+constexpr std::int64_t kColumnsForManyRows = 1536;
 using gemm_blocks::kColumnsAtOnce;
 using gemm_blocks::kRowsAtOnce;
 using gemm_blocks::padded_columns;
@@ -22,45 +26,58 @@ GemmOperand gemm_block_of(const GemmOperand& operand, std::int64_t row, std::int
           operand.column_step};
 }
 
+// Rows of b that are packed for all panels before the next ones, if they are far apart in memory.
+constexpr std::int64_t kFarRows = 16;
+
 void pack_float_panels(const GemmOperand& b, std::int64_t depth, std::int64_t columns,
                        float* packed) {
   const GemmLoops& inner = gemm_loops();
-  for (std::int64_t j = 0; j < columns; j += kGemmPanel) {
-    inner.pack(gemm_block_of(b, 0, j), depth, std::min(kGemmPanel, columns - j),
-               packed + j * depth);
+  const std::int64_t step = b.column_step == 1 ? kFarRows : depth;
+  for (std::int64_t k = 0; k < depth; k += step) {
+    for (std::int64_t j = 0; j < columns; j += kGemmPanel) {
+      inner.pack(gemm_block_of(b, k, j), std::min(step, depth - k),
+                 std::min(kGemmPanel, columns - j), packed + j * depth + k * kGemmPanel);
+    }
   }
 }
 
-// `depth` columns of a times panels of b; c already says what to do after this part of k.
+// At most kRowsAtOnce rows of a, where they are or packed in `rows`, times panels of b; c already
+// says what to do after this part of k.
+void multiply_block(const GemmSize& size, const GemmOperand& a, const float* rows,
+                    const float* panels, const GemmOutput& c) {
+  const GemmLoops& inner = gemm_loops();
+  const auto output_at = [&](std::int64_t j) {
+    GemmOutput out = c;
+    out.data += j;
+    if (out.bias != nullptr) out.bias += j;
+    return out;
+  };
+  std::int64_t j = 0;
+  for (; size.m == 1 && rows == nullptr && j + kGemmRowColumns <= size.n; j += kGemmRowColumns) {
+    inner.multiply_row({1, kGemmRowColumns, size.k}, a, {panels + j * size.k, kGemmPanel * size.k},
+                       output_at(j));
+  }
+  for (; j < size.n; j += inner.columns) {
+    const GemmSize part{size.m, std::min(inner.columns, size.n - j), size.k};
+    const GemmPanel panel{panels + j * size.k, kGemmPanel, kGemmPanel * size.k};
+    if (rows != nullptr) {
+      inner.multiply_packed(part, rows, panel, output_at(j));
+    } else {
+      inner.multiply(part, a, panel, output_at(j));
+    }
+  }
+}
+
+// All rows of a, which are packed in `row_buffer` unless it is null.
 void multiply_panels(const GemmSize& size, const GemmOperand& a, const float* panels,
                      const GemmOutput& c, float* row_buffer) {
-  const GemmLoops& inner = gemm_loops();
   for (std::int64_t i = 0; i < size.m; i += kRowsAtOnce) {
     const std::int64_t rows = std::min(kRowsAtOnce, size.m - i);
     const GemmOperand from = gemm_block_of(a, i, 0);
-    if (row_buffer != nullptr) inner.pack_rows(from, rows, size.k, row_buffer);
-    const auto output_at = [&](std::int64_t j) {
-      GemmOutput out = c;
-      out.data += i * c.row_step + j;
-      if (out.bias != nullptr) out.bias += j;
-      return out;
-    };
-    std::int64_t j = 0;
-    for (; rows == 1 && row_buffer == nullptr && j + kGemmRowColumns <= size.n;
-         j += kGemmRowColumns) {
-      inner.multiply_row({1, kGemmRowColumns, size.k}, from,
-                         {panels + j * size.k, kGemmPanel * size.k}, output_at(j));
-    }
-    for (; j < size.n; j += inner.columns) {
-      const GemmSize part{rows, std::min(inner.columns, size.n - j), size.k};
-      const GemmPanel panel{panels + j * size.k, kGemmPanel, kGemmPanel * size.k};
-      const GemmOutput out = output_at(j);
-      if (row_buffer != nullptr) {
-        inner.multiply_packed(part, row_buffer, panel, out);
-      } else {
-        inner.multiply(part, from, panel, out);
-      }
-    }
+    if (row_buffer != nullptr) gemm_loops().pack_rows(from, rows, size.k, row_buffer);
+    GemmOutput out = c;
+    out.data += i * c.row_step;
+    multiply_block({rows, size.n, size.k}, from, row_buffer, panels, out);
   }
 }
 
@@ -81,17 +98,44 @@ bool packs_rows(const GemmSize& size, const GemmOperand& a) {
   return (a.column_step != 1 || inner.packs_rows) && size.n > inner.columns;
 }
 
-void run_gemm(const GemmWork& work) {
+// Few rows use each panel once: it is multiplied as soon as it is packed, while it is in the
+// caches.
+void run_few_rows(const GemmWork& work) {
+  constexpr std::int64_t kColumns = kGemmRowColumns;
   const std::int64_t step = gemm_depth(work.size.k);
-  const std::int64_t columns = std::min(padded_columns(work.size.n), kColumnsAtOnce);
+  const bool packs = work.size.m > 1 && packs_rows(work.size, work.a);
+  const std::int64_t floats = (kColumns + (packs ? work.size.m : 0)) * step;
+  const auto buffer = Storage::allocate(static_cast<std::size_t>(floats) * sizeof(float));
+  auto* const panels = static_cast<float*>(buffer->data());
+  float* const rows = packs ? panels + kColumns * step : nullptr;
+  for (std::int64_t k = 0; k < work.size.k || k == 0; k += step) {
+    const std::int64_t depth = std::min(step, work.size.k - k);
+    const GemmOperand a = gemm_block_of(work.a, 0, k);
+    if (packs) gemm_loops().pack_rows(a, work.size.m, depth, rows);
+    for (std::int64_t j = 0; j < work.size.n; j += kColumns) {
+      const GemmWork part = work.columns(j, std::min(j + kColumns, work.size.n));
+      pack_float_panels(gemm_block_of(part.b, k, 0), depth, part.size.n, panels);
+      multiply_block({part.size.m, part.size.n, depth}, a, rows, panels,
+                     output_of(part.c, k, depth, work.size.k));
+    }
+  }
+}
+
+void run_gemm(const GemmWork& work) {
+  if (work.size.m <= kRowsAtOnce) {
+    run_few_rows(work);
+    return;
+  }
+  const std::int64_t step = gemm_depth(work.size.k);
+  const std::int64_t columns = std::min(padded_columns(work.size.n), kColumnsForManyRows);
   const bool packs = packs_rows(work.size, work.a);
-  const std::int64_t row_floats = packs ? std::min(work.size.m, kRowsAtOnce) * step : 0;
+  const std::int64_t row_floats = packs ? kRowsAtOnce * step : 0;
   const auto buffer =
       Storage::allocate(static_cast<std::size_t>(columns * step + row_floats) * sizeof(float));
   auto* const panels = static_cast<float*>(buffer->data());
   float* const row_buffer = packs ? panels + columns * step : nullptr;
-  for (std::int64_t j = 0; j < work.size.n; j += kColumnsAtOnce) {
-    const GemmWork part = work.columns(j, std::min(j + kColumnsAtOnce, work.size.n));
+  for (std::int64_t j = 0; j < work.size.n; j += kColumnsForManyRows) {
+    const GemmWork part = work.columns(j, std::min(j + kColumnsForManyRows, work.size.n));
     for (std::int64_t k = 0; k < work.size.k || k == 0; k += step) {
       const std::int64_t depth = std::min(step, work.size.k - k);
       pack_float_panels(gemm_block_of(part.b, k, 0), depth, part.size.n, panels);

@@ -73,17 +73,31 @@ void pack_tile(const GemmOperand& a, std::int64_t depth, float* packed) {
   const float* from = a.data + k * column_step;
   packed += k * kCount;
   for (; k < depth; ++k) {
+    if (row_step == 1) {
+      __builtin_memcpy(packed, from, kCount * sizeof(float));
+    } else {
 #pragma GCC unroll 12
-    for (int i = 0; i < kCount; ++i) packed[i] = from[i * row_step];
+      for (int i = 0; i < kCount; ++i) packed[i] = from[i * row_step];
+    }
     packed += kCount;
     from += column_step;
   }
 }
 
+// Columns of a that are packed for all tiles before the next ones, if they are far apart in memory:
+// a tile alone would read a part of a line from each of many pages, and the next one them again.
+constexpr std::int64_t kFarColumns = 16;
+
 void pack_rows(const GemmOperand& a, std::int64_t rows, std::int64_t depth, float* packed) {
-  pack_tiles(a, rows, depth, packed, [depth]<int kCount>(const GemmOperand& from, float* to) {
-    pack_tile<kCount>(from, depth, to);
-  });
+  const std::int64_t step = a.row_step == 1 ? kFarColumns : depth;
+  for (std::int64_t k = 0; k < depth; k += step) {
+    const std::int64_t count = depth - k < step ? depth - k : step;
+    const GemmOperand columns{a.data + k * a.column_step, a.row_step, a.column_step};
+    pack_tiles(columns, rows, depth, packed,
+               [k, count]<int kCount>(const GemmOperand& from, float* to) {
+                 pack_tile<kCount>(from, count, to + k * kCount);
+               });
+  }
 }
 
 void pack(const GemmOperand& b, std::int64_t rows, std::int64_t columns, float* packed) {
