@@ -12,11 +12,10 @@ namespace {
 
 // A packed panel of b (24 KiB) stays in the first- or second-level cache while a's rows pass by.
 constexpr std::int64_t kDepthMax = 384;
-// Columns packed at once where rows are many. Panels are read in order, ahead of their use, so they
+// Columns of b at once where rows are many. Panels are read in order, ahead of their use, so they
 // may come from the third-level cache; rows, which are packed again for each block of columns, cost
 // more.
-constexpr std::int64_t kColumnsForManyRows = 1536;
-using gemm_blocks::kColumnsAtOnce;
+constexpr std::int64_t kColumnsAtOnce = 1536;
 using gemm_blocks::kRowsAtOnce;
 using gemm_blocks::padded_columns;
 using GemmWork = gemm_blocks::Work<GemmOperand, GemmOutput>;
@@ -92,10 +91,11 @@ GemmOutput output_of(const GemmOutput& c, std::int64_t k, std::int64_t depth, st
   return out;
 }
 
-// Rows that lie close together are read where they are: a few broadcasts a line.
+// Rows that lie close together are read where they are: a few broadcasts a line. A single row is
+// one anyway.
 bool packs_rows(const GemmSize& size, const GemmOperand& a) {
   const GemmLoops& inner = gemm_loops();
-  return (a.column_step != 1 || inner.packs_rows) && size.n > inner.columns;
+  return size.m > 1 && (a.column_step != 1 || inner.packs_rows) && size.n > inner.columns;
 }
 
 // Few rows use each panel once: it is multiplied as soon as it is packed, while it is in the
@@ -103,7 +103,7 @@ bool packs_rows(const GemmSize& size, const GemmOperand& a) {
 void run_few_rows(const GemmWork& work) {
   constexpr std::int64_t kColumns = kGemmRowColumns;
   const std::int64_t step = gemm_depth(work.size.k);
-  const bool packs = work.size.m > 1 && packs_rows(work.size, work.a);
+  const bool packs = packs_rows(work.size, work.a);
   const std::int64_t floats = (kColumns + (packs ? work.size.m : 0)) * step;
   const auto buffer = Storage::allocate(static_cast<std::size_t>(floats) * sizeof(float));
   auto* const panels = static_cast<float*>(buffer->data());
@@ -127,15 +127,15 @@ void run_gemm(const GemmWork& work) {
     return;
   }
   const std::int64_t step = gemm_depth(work.size.k);
-  const std::int64_t columns = std::min(padded_columns(work.size.n), kColumnsForManyRows);
+  const std::int64_t columns = std::min(padded_columns(work.size.n), kColumnsAtOnce);
   const bool packs = packs_rows(work.size, work.a);
   const std::int64_t row_floats = packs ? kRowsAtOnce * step : 0;
   const auto buffer =
       Storage::allocate(static_cast<std::size_t>(columns * step + row_floats) * sizeof(float));
   auto* const panels = static_cast<float*>(buffer->data());
   float* const row_buffer = packs ? panels + columns * step : nullptr;
-  for (std::int64_t j = 0; j < work.size.n; j += kColumnsForManyRows) {
-    const GemmWork part = work.columns(j, std::min(j + kColumnsForManyRows, work.size.n));
+  for (std::int64_t j = 0; j < work.size.n; j += kColumnsAtOnce) {
+    const GemmWork part = work.columns(j, std::min(j + kColumnsAtOnce, work.size.n));
     for (std::int64_t k = 0; k < work.size.k || k == 0; k += step) {
       const std::int64_t depth = std::min(step, work.size.k - k);
       pack_float_panels(gemm_block_of(part.b, k, 0), depth, part.size.n, panels);
@@ -148,13 +148,20 @@ void run_gemm(const GemmWork& work) {
 // A part of a product whose b is packed; its first column is `first` of b.
 void run_packed(const GemmWork& work, const PackedMatrix& b, std::int64_t first) {
   const std::int64_t step = gemm_depth(b.k());
+  std::shared_ptr<Storage> buffer;
+  float* row_buffer = nullptr;
+  if (packs_rows(work.size, work.a)) {
+    const std::int64_t floats = std::min(work.size.m, kRowsAtOnce) * step;
+    buffer = Storage::allocate(static_cast<std::size_t>(floats) * sizeof(float));
+    row_buffer = static_cast<float*>(buffer->data());
+  }
   for (std::int64_t j = 0; j < work.size.n; j += kColumnsAtOnce) {
     const GemmWork part = work.columns(j, std::min(j + kColumnsAtOnce, work.size.n));
     const float* block = b.data();
     for (std::int64_t k = 0; k < b.k() || k == 0; k += step) {
       const std::int64_t depth = std::min(step, b.k() - k);
       multiply_panels({part.size.m, part.size.n, depth}, gemm_block_of(part.a, 0, k),
-                      block + (first + j) * depth, output_of(part.c, k, depth, b.k()), nullptr);
+                      block + (first + j) * depth, output_of(part.c, k, depth, b.k()), row_buffer);
       block += padded_columns(b.n()) * depth;
     }
   }
@@ -201,14 +208,7 @@ PackedMatrix::PackedMatrix(const GemmOperand& b, std::int64_t k, std::int64_t n)
 
 void gemm_packed(std::int64_t m, const GemmOperand& a, const PackedMatrix& b, const GemmOutput& c) {
   if (m == 0 || b.n() == 0) return;
-  const float* panels = b.data();
-  const std::int64_t step = gemm_depth(b.k());
-  for (std::int64_t k = 0; k < b.k() || k == 0; k += step) {
-    const std::int64_t depth = std::min(step, b.k() - k);
-    multiply_panels({m, b.n(), depth}, gemm_block_of(a, 0, k), panels,
-                    output_of(c, k, depth, b.k()), nullptr);
-    panels += padded_columns(b.n()) * depth;
-  }
+  run_packed({{m, b.n(), b.k()}, a, {b.data(), 0, 1}, c}, b, 0);
 }
 
 }  // namespace weft

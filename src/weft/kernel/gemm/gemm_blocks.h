@@ -13,8 +13,6 @@ namespace weft::gemm_blocks {
 
 // Rows of a at once: with a depth of 384 columns 144 KiB, which stay in the second-level cache.
 inline constexpr std::int64_t kRowsAtOnce = 96;
-// Columns packed at once: with 384 rows 768 KiB.
-inline constexpr std::int64_t kColumnsAtOnce = 512;
 // Below this many multiply-adds, a few microseconds, a thread is not worth waking.
 inline constexpr std::int64_t kGrainProducts = 128 * 1024;
 

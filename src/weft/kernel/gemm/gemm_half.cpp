@@ -12,7 +12,8 @@
 namespace weft {
 namespace {
 
-using gemm_blocks::kColumnsAtOnce;
+// Columns of b packed at once, 768 KiB; all of them could have sums of many rows.
+constexpr std::int64_t kHalfColumnsAtOnce = 512;
 using gemm_blocks::kRowsAtOnce;
 using gemm_blocks::padded_columns;
 
@@ -33,13 +34,13 @@ struct Buffers {
   explicit Buffers(const GemmSize& size)
       : depth(Packing::depth(size.k)),
         sum_rows(size.k > depth ? size.m : std::min(size.m, kRowsAtOnce)),
-        sum_stride(std::min(padded_columns(size.n), kColumnsAtOnce)) {
-    const std::int64_t floats = sum_rows * sum_stride + kColumnsAtOnce;
+        sum_stride(std::min(padded_columns(size.n), kHalfColumnsAtOnce)) {
+    const std::int64_t floats = sum_rows * sum_stride + kHalfColumnsAtOnce;
     const std::int64_t words = floats + Packing::words(depth, sum_stride);
     storage = Storage::allocate(static_cast<std::size_t>(words) * sizeof(float));
     sums = static_cast<float*>(storage->data());
     bias = sums + sum_rows * sum_stride;
-    packed = bias + kColumnsAtOnce;
+    packed = bias + kHalfColumnsAtOnce;
   }
 };
 
@@ -79,8 +80,8 @@ template <class Packing>
 void run_half_gemm(const HalfWork<typename Packing::Value>& work) {
   const Buffers<Packing> buffers(work.size);
   Packing packing(buffers.packed, buffers.depth, buffers.sum_stride);
-  for (std::int64_t j = 0; j < work.size.n; j += kColumnsAtOnce) {
-    const auto part = work.columns(j, std::min(j + kColumnsAtOnce, work.size.n));
+  for (std::int64_t j = 0; j < work.size.n; j += kHalfColumnsAtOnce) {
+    const auto part = work.columns(j, std::min(j + kHalfColumnsAtOnce, work.size.n));
     if (part.c.bias != nullptr) to_f32_row(part.c.bias, buffers.bias, part.size.n);
     for (std::int64_t k = 0; k < work.size.k || k == 0; k += buffers.depth) {
       const std::int64_t depth = std::min(buffers.depth, work.size.k - k);
