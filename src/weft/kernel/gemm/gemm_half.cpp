@@ -12,7 +12,8 @@
 namespace weft {
 namespace {
 
-// Columns of b packed at once, 768 KiB; all of them could have sums of many rows.
+// Columns of b packed at once: with 384 rows 768 KiB. The sums of all rows of a may be kept beside
+// them, so more columns would cost more memory.
 constexpr std::int64_t kHalfColumnsAtOnce = 512;
 using gemm_blocks::kRowsAtOnce;
 using gemm_blocks::padded_columns;

@@ -64,6 +64,30 @@ TEST(Matmul, EqualsPlainLoopsForOddSizesAndAnyTransposes) {
   }
 }
 
+// More rows and columns than are packed at once, in two parts of k. Every 61st element is compared.
+TEST(Matmul, EqualsPlainLoopsAcrossBlocks) {
+  constexpr Sizes kSize = {97, 1560, 390};
+  for (const bool transpose_a : {false, true}) {
+    for (const bool transpose_b : {false, true}) {
+      const Array a =
+          random_array(transpose_a ? Shape{kSize.k, kSize.m} : Shape{kSize.m, kSize.k}, 1);
+      const Array b =
+          random_array(transpose_b ? Shape{kSize.n, kSize.k} : Shape{kSize.k, kSize.n}, 2);
+      Array out = Array::empty({kSize.m, kSize.n});
+      matmul(a, b, out, {transpose_a, transpose_b});
+      const Array left = transpose_a ? a.transpose(0, 1) : a;
+      const Array right = transpose_b ? b.transpose(0, 1) : b;
+      for (std::int64_t element = 0; element < kSize.m * kSize.n; element += 61) {
+        const std::int64_t i = element / kSize.n;
+        const std::int64_t j = element % kSize.n;
+        double sum = 0;
+        for (std::int64_t k = 0; k < kSize.k; ++k) sum += at(left, i, k) * at(right, k, j);
+        ASSERT_NEAR(at(out, i, j), sum, 1e-5 * static_cast<double>(kSize.k)) << i << ", " << j;
+      }
+    }
+  }
+}
+
 TEST(Matmul, TakesViewsOfAnyStrides) {
   const Array a =
       random_array({20, 30}, 3).slice(0, 1, 18, 2).slice(1, std::nullopt, std::nullopt, -3);
