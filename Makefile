@@ -4,9 +4,10 @@
 #   make check      everything that CI runs    make bench [B=args of `weft bench`]
 #   make quick      tests of what changed      make alone    every source with its own includes only
 #   make odr        one name is one entity in the whole program: a link that looks for it
+#   make sanitizers all tests under AddressSanitizer and ThreadSanitizer, which takes an hour
 #   make aarch64    built for aarch64, tested in an emulator
 #   make fmt | tidy | clang-tidy | size        make clean
-.PHONY: all test quick check fmt tidy clang-tidy alone odr aarch64 sim fuzz bench size clean
+.PHONY: all test quick check fmt tidy clang-tidy alone odr sanitizers aarch64 sim fuzz bench size clean
 
 all:
 	./run --build-only
@@ -35,6 +36,9 @@ alone:
 
 odr:
 	./test --stage odr
+
+sanitizers:
+	./test --stage asan --stage tsan --whole
 
 aarch64:
 	./test --stage aarch64

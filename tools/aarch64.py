@@ -3,7 +3,7 @@ emulator. That is so slow that of the tables of operations, and of graphs, it ru
 import time
 
 from ctest_runs import ctests, run_ctest
-from tally import ROOT, run
+from tally import run
 
 PRESET = "aarch64"
 SYSROOT = "build/aarch64-sysroot"
@@ -54,7 +54,6 @@ def targets():
 
 
 def run_tests(tally):
-    (ROOT / "build" / PRESET / "reports").mkdir(exist_ok=True)
     known = ctests(PRESET)
     for name, (_target, environment) in TESTS.items():
         if name not in known:

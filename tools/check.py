@@ -5,7 +5,7 @@ Stages, in this order: layout (tools/tidy.py, its own test and tools/public_head
 release (every ctest of the release build), headers, batches and alone (headers and sources compiled
 with their own includes only: a part of them; and the sources of a target as one, see
 tools/compile_sources.py), asan and tsan (the ctests labelled fast, built with sanitizers; which of
-them: tools/sanitizer_slices.py), clang-tidy (see tools/clang_tidy.py: the folders that changed, and
+them: tools/sanitizer_slices.py; --whole: all), clang-tidy (see tools/clang_tidy.py: the folders that changed, and
 others until its minutes are over), which analyses threads, too. Where it does not look at all
 folders, the stage thread-safety (tools/thread_safety.py) does that; else it runs by --stage only,
 as do odr (a link in which g++ finds names that two sources define differently) and aarch64 (a
@@ -29,6 +29,7 @@ import aarch64
 import sanitizer_slices
 import thread_safety
 from ctest_runs import ctests, run_ctests
+from sanitizer_slices import Slice
 from tally import ROOT, Tally, run
 
 
@@ -129,8 +130,9 @@ def build(tally, preset):
     return True
 
 
-def run_preset(tally, preset, only, labels=None, ahead=None):
-    """Builds a preset and runs its tests; `ahead` is a preset to build beside them."""
+def run_preset(tally, part, only, labels=None, ahead=None, minutes=0):
+    """Builds a preset and runs the part of its tests that a Slice names; `ahead` builds beside them."""
+    preset = part.preset
     if not build(tally, preset):
         return
     tests = ctests(preset)
@@ -138,7 +140,7 @@ def run_preset(tally, preset, only, labels=None, ahead=None):
               and (not labels or tests[name] & labels)]
     if not chosen:
         tally.add(f"{preset}: no test", 0, 1, 0, "expected at least one test of that name")
-    run_ctests(tally, preset, tests, chosen, ahead)
+    run_ctests(tally, tests, chosen, part, ahead, minutes)
     if preset == "release" and not only:
         missing = [path.parent.name for path in ROOT.glob("src/weft/*/CMakeLists.txt")
                    if path.parent.name not in tests]
@@ -190,7 +192,7 @@ def run_quick(tally, options):
         tally.skip("unit tests", "what has changed has none")
         return
     if compile_targets(tally, "release", *sorted(set(wanted.values()))):
-        run_ctests(tally, "release", tests, sorted(wanted))
+        run_ctests(tally, tests, sorted(wanted), Slice("release"))
 
 
 def parse(arguments):
@@ -206,6 +208,11 @@ def parse(arguments):
                         help="only the ctests of the release build whose name contains NAME")
     parser.add_argument("--stage", action="append", choices=list(STAGES),
                         help="only this stage; may be given several times")
+    parser.add_argument("--whole", action="store_true",
+                        help="asan and tsan run all cases of all their tests, which takes an hour")
+    parser.add_argument("--sanitizer-minutes", type=float, default=8.0,
+                        help="asan and tsan each begin no further program after so many minutes "
+                             "(default 8; 0: no limit)")
     parser.add_argument("--alone-minutes", type=float, default=1.0,
                         help="compiling sources alone stops after so many minutes (default 1), "
                              "headers after half of that")
@@ -230,7 +237,8 @@ def stage_release(tally, options):
     the last of them."""
     whole = not (options.only or options.fast or options.stage)
     options.ahead = BuildAhead(tally, ["asan", "tsan"]) if whole else None
-    run_preset(tally, "release", options.only, {"fast"} if options.fast else None, options.ahead)
+    run_preset(tally, Slice("release"), options.only, {"fast"} if options.fast else None,
+               options.ahead)
 
 
 def stage_thread_safety(tally, _options):
@@ -243,7 +251,8 @@ def stage_thread_safety(tally, _options):
 def stage_sanitizer(tally, options, preset):
     if options.ahead is not None:
         options.ahead.finish(preset)
-    run_preset(tally, preset, options.only, {"fast"})
+    minutes = 0 if options.whole else options.sanitizer_minutes
+    run_preset(tally, Slice(preset, options.whole), options.only, {"fast"}, minutes=minutes)
 
 
 def stage_odr(tally, _options):

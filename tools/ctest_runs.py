@@ -6,12 +6,14 @@ import re
 import time
 import xml.etree.ElementTree
 
-import sanitizer_slices
 from tally import ROOT, last_counts, run
 
 FUZZED = re.compile(r"^(\d+) seeds and (\d+) mutations\b.*none broke it", re.MULTILINE)
 # Programs for people, which count nothing: exit code 1 says that what they computed is wrong.
 EXAMPLES = re.compile(r"^examples/")
+# Labels of tests that no other program beside them makes wrong: they wait for nothing, or count in
+# virtual time.
+SIDE_BY_SIDE = {"fast", "slow", "isa"}
 # Begun first, so that no core waits for them in the end.
 LONG_TESTS = ("collective", "python/package", "op", "train", "net", "attack", "sim/memberships")
 
@@ -52,10 +54,11 @@ def run_ctest(tally, preset, name, more=None):
     """Runs one, with `more` in its environment, and counts its cases."""
     start = time.monotonic()
     report = ROOT / "build" / preset / "reports" / (name.replace("/", "_") + ".xml")
+    report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
     # Threads that wait for work must not spin: several programs share the cores here.
     environment = {"GTEST_OUTPUT": f"xml:{report}", "OMP_WAIT_POLICY": "passive",
-                   **sanitizer_slices.environment(preset, name), **(more or {})}
+                   **(more or {})}
     ran = run(["ctest", "--test-dir", f"build/{preset}", "-R", f"^{re.escape(name)}$", "-V"],
               environment)
     try:
@@ -73,16 +76,42 @@ def run_ctest(tally, preset, name, more=None):
     tally.add(f"{preset}: {name}{note}", passed, failed, time.monotonic() - start, output)
 
 
-def run_ctests(tally, preset, tests, chosen, ahead=None):
-    """Runs the chosen ones of {name: labels}: the fast ones side by side, then those labelled
-    quiet, each with the machine for itself, then the others one by one while `ahead` builds."""
-    (ROOT / "build" / preset / "reports").mkdir(exist_ok=True)
-    together = [name for name in chosen if "fast" in tests[name] and "serial" not in tests[name]]
+class Begun:
+    """Begins no further program once the minutes are over; 0 is no limit."""
+
+    def __init__(self, minutes):
+        self.end = time.monotonic() + 60.0 * minutes if minutes else None
+        self.left_out = []
+
+    def may_begin(self, name):
+        if self.end is None or time.monotonic() < self.end:
+            return True
+        self.left_out.append(name)
+        return False
+
+    def say(self, tally, preset):
+        if self.left_out:
+            tally.skip(f"{preset}: {len(self.left_out)} programs",
+                       f"not begun before the time was over: {', '.join(sorted(self.left_out))}")
+
+
+def run_ctests(tally, tests, chosen, part, ahead=None, minutes=0):
+    """Runs what `part`, a Slice, has of the chosen ones of {name: labels}: those that may run side by
+    side, then those labelled quiet, each with the machine for itself, then the others one by one while
+    `ahead` builds. None begins once the minutes are over."""
+    begun = Begun(minutes)
+
+    def run_one(name):
+        if begun.may_begin(name):
+            run_ctest(tally, part.preset, name, part.environment(name))
+    chosen = part.programs(chosen)
+    together = [name for name in chosen if tests[name] & SIDE_BY_SIDE and "serial" not in tests[name]]
     together.sort(key=lambda name: name not in LONG_TESTS)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        list(pool.map(lambda name: run_ctest(tally, preset, name), together))
+        list(pool.map(run_one, together))
     alone = [name for name in chosen if name not in together]
     for name in sorted(alone, key=lambda name: "quiet" not in tests[name]):
         if ahead is not None and "quiet" not in tests[name]:
             ahead.start()
-        run_ctest(tally, preset, name)
+        run_one(name)
+    begun.say(tally, part.preset)

@@ -1,13 +1,18 @@
 """What ./test builds and runs under each sanitizer: less than the release build, which runs all.
 
-Three things are left out, each for its reason:
+./test --whole runs everything but what `threads` leaves out. Else these are left out, each for its
+reason:
   threads   ThreadSanitizer finds something only where threads of ours meet. Its build has only the
             folders THREADED_FOLDERS and, of their test files, only those that can start a thread
             (threaded_tests()); all others run in one thread, most of them in virtual time.
   cases     LEFT_OUT_CASES: single cases that take minutes and no code that smaller ones do not have.
+  parts     a program of PARTS takes minutes: its cases are dealt out to so many parts, of which one
+            runs, which the commit draws.
+  settings  ONE_OF: one program is several tests, each in another environment: one of them, drawn too.
   seeds     a test that does one thing over many seeds runs SEEDS of them, which the commit draws
             (src/weft/base/testing/test_seeds.h).
 """
+import hashlib
 import pathlib
 import re
 
@@ -48,6 +53,14 @@ LEFT_OUT_CASES = {
     ("tsan", "data"): "MarkovText.*:GaussianImages.*",
     ("tsan", "net"): "Rendezvous.NodesOfOpenDhtOnThisMachineCarryARecord",
 }
+
+# By preset and program: how many parts, so that none takes much more than a minute on two cores.
+PARTS = {
+    ("asan", "collective"): 6, ("asan", "train"): 3, ("asan", "attack"): 2, ("asan", "graph"): 2,
+    ("asan", "net"): 2, ("asan", "peer"): 2, ("asan", "kernel"): 2, ("asan", "op"): 2,
+    ("tsan", "collective"): 3, ("tsan", "net"): 3,
+}
+ONE_OF = ("same_bits/",)
 
 
 def included(path):
@@ -92,12 +105,41 @@ def cmake_options(preset):
     return [f"-DWEFT_FOLDERS={folders}", f"-DWEFT_TEST_FILES={tests}"]
 
 
-def environment(preset, program):
-    """What a test program gets under a sanitizer; nothing in other builds."""
-    if preset not in ("asan", "tsan"):
-        return {}
-    slice_of_seeds = f"{SEEDS}:{turns.git('rev-parse', 'HEAD').strip()}"
-    found = {**OPTIONS, "WEFT_SEED_SLICE": slice_of_seeds}
-    if (preset, program) in LEFT_OUT_CASES:
-        found["GTEST_FILTER"] = "-" + LEFT_OUT_CASES[preset, program]
-    return found
+def drawn(text):
+    """A number that the commit and the text draw."""
+    commit = turns.git("rev-parse", "HEAD").strip()
+    return int.from_bytes(hashlib.sha256((commit + text).encode()).digest()[:8], "big")
+
+
+class Slice:
+    """What a preset runs of its tests: all in other builds than those of sanitizers, or if `whole`."""
+
+    def __init__(self, preset, whole=False):
+        self.preset = preset
+        self.sanitizer = preset in ("asan", "tsan")
+        self.whole = whole or not self.sanitizer
+
+    def programs(self, names):
+        """The tests of these names that run, in an order that the commit draws: of those that differ
+        only in their environment, one."""
+        if self.whole:
+            return list(names)
+        chosen = [name for name in names if not name.startswith(ONE_OF)]
+        for prefix in ONE_OF:
+            alike = sorted(name for name in names if name.startswith(prefix))
+            chosen += alike[drawn(prefix) % len(alike):][:1] if alike else []
+        return sorted(chosen, key=drawn)
+
+    def environment(self, program):
+        """What a test program gets."""
+        found = dict(OPTIONS) if self.sanitizer else {}
+        if self.whole:
+            return found
+        key = (self.preset, program)
+        found["WEFT_SEED_SLICE"] = f"{SEEDS}:{turns.git('rev-parse', 'HEAD').strip()}"
+        if key in LEFT_OUT_CASES:
+            found["GTEST_FILTER"] = "-" + LEFT_OUT_CASES[key]
+        if key in PARTS:
+            found["GTEST_TOTAL_SHARDS"] = str(PARTS[key])
+            found["GTEST_SHARD_INDEX"] = str(drawn(program) % PARTS[key])
+        return found

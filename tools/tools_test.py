@@ -15,11 +15,14 @@ import check
 import clang_tidy
 import compile_flags
 import compile_sources
+import ctest_runs
 import layers
 import public_headers
 import sanitizer_slices
 import thread_safety
 import turns
+from sanitizer_slices import Slice
+from tally import Tally
 
 
 class BuildTime(unittest.TestCase):
@@ -105,11 +108,40 @@ class SanitizerSlices(unittest.TestCase):
                     self.assertIn(path.relative_to(check.ROOT).as_posix(), tests)
 
     def test_what_a_program_gets(self):
-        self.assertEqual(sanitizer_slices.environment("release", "gossip"), {})
-        found = sanitizer_slices.environment("asan", "gossip")
+        self.assertEqual(Slice("release").environment("gossip"), {})
+        found = Slice("asan").environment("gossip")
         self.assertIn("GossipChurn.AThird*", found["GTEST_FILTER"])
         self.assertRegex(found["WEFT_SEED_SLICE"], r"^\d+:[0-9a-f]{40}$")
-        self.assertIn("TSAN_OPTIONS", sanitizer_slices.environment("tsan", "wire"))
+        self.assertIn("TSAN_OPTIONS", Slice("tsan").environment("wire"))
+        self.assertEqual(Slice("asan", whole=True).environment("gossip"), sanitizer_slices.OPTIONS)
+
+    def test_a_long_program_runs_a_part_of_its_cases(self):
+        found = Slice("asan").environment("collective")
+        parts, part = int(found["GTEST_TOTAL_SHARDS"]), int(found["GTEST_SHARD_INDEX"])
+        self.assertEqual(parts, sanitizer_slices.PARTS["asan", "collective"])
+        self.assertLess(part, parts)
+        self.assertNotIn("GTEST_TOTAL_SHARDS", Slice("asan").environment("wire"))
+
+    def test_one_of_the_tests_that_differ_in_their_environment(self):
+        names = ["op", "same_bits/best", "net", "same_bits/avx2"]
+        with unittest.mock.patch.object(turns, "git", lambda *_: "0" * 40):
+            chosen = Slice("asan").programs(names)
+            self.assertEqual(Slice("asan").programs(names[::-1]), chosen)
+        self.assertEqual(len(chosen), 3)
+        self.assertLessEqual({"op", "net"}, set(chosen))
+        self.assertEqual(Slice("asan", whole=True).programs(names), names)
+        self.assertEqual(Slice("release").programs(names), names)
+        self.assertEqual(Slice("tsan").programs([]), [])
+
+    def test_no_program_begins_once_the_minutes_are_over(self):
+        tally, ran = Tally(), []
+        with unittest.mock.patch.object(ctest_runs, "run_ctest", lambda *words: ran.append(words[2])), \
+                contextlib.redirect_stdout(io.StringIO()):
+            tests = {name: {"fast"} for name in ("base", "wire")}
+            ctest_runs.run_ctests(tally, tests, list(tests), Slice("asan"), minutes=1e-9)
+            self.assertEqual((ran, tally.skipped), ([], ["asan: 2 programs"]))
+            ctest_runs.run_ctests(tally, tests, list(tests), Slice("asan"))
+        self.assertEqual(sorted(ran), ["base", "wire"])
 
     def test_a_case_that_is_left_out_exists(self):
         for (_, program), cases in sanitizer_slices.LEFT_OUT_CASES.items():

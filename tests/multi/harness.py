@@ -19,6 +19,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/common"))
 from named_tests import main  # noqa: E402, F401
+from process_sockets import established  # noqa: E402
 from weft_process import Failure, WeftProcess  # noqa: E402
 
 WEFT = os.environ.get("WEFT_PROGRAM", str(ROOT / "build/release/weft"))
@@ -64,15 +65,9 @@ class Peer(WeftProcess):
     def wait_connected(self, seconds=10.0):
         """Until a TCP connection of the process stands."""
         deadline = time.monotonic() + seconds
-        while not self._established():
+        while not established(self.process.pid):
             expect(time.monotonic() < deadline, f"no connection in {seconds} s; {self.tail()}")
             time.sleep(0.01)  # tidy: allow sleep: the system tells of no such event
-
-    def _established(self):
-        folder = pathlib.Path(f"/proc/{self.process.pid}/fd")
-        own = {os.readlink(entry) for entry in folder.iterdir() if entry.is_symlink()}
-        rows = [row.split() for row in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
-        return any(row[3] == "01" and f"socket:[{row[9]}]" in own for row in rows)
 
     def wait_signals_taken(self, seconds):
         """Until no signal sent to the process waits to be handled."""

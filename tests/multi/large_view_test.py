@@ -3,11 +3,10 @@
 
 usage: large_view_test.py [NAME ...]
 """
-import pathlib
 import sys
 import time
 
-from harness import Group, expect, main, same_hashes
+from harness import Group, established, expect, main, same_hashes
 
 MEMBERS = 20
 # The distances 1, 2, 4, 8 and those of three observers, both ways.
@@ -19,15 +18,7 @@ SETTINGS = {"group.mesh_members": 6, "group.joins_at_once": 8, "run.steps": 140,
 
 def partners(peer):
     """How many others the process has TCP connections with: two for each."""
-    own = set()
-    for entry in pathlib.Path(f"/proc/{peer.process.pid}/fd").iterdir():
-        try:
-            own.add(str(entry.readlink()))
-        except FileNotFoundError:
-            continue
-    rows = [row.split() for row in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    lanes = sum(1 for row in rows if row[3] == "01" and f"socket:[{row[9]}]" in own)
-    return lanes / 2
+    return established(peer.process.pid) / 2
 
 
 def wait_for_few_connections(peers, seconds):
