@@ -19,6 +19,8 @@ int thread_count();
 namespace internal {
 using RangeBody = void (*)(void* body, std::int64_t begin, std::int64_t end);
 void parallel_ranges(std::int64_t size, std::int64_t grain, RangeBody call, void* body);
+using TeamBody = void (*)(void* body, std::int64_t part, std::int64_t parts);
+void parallel_team(std::int64_t threads, TeamBody call, void* body);
 }  // namespace internal
 
 // Calls body(begin, end) on disjoint ranges that cover [0, size). Ranges hold at least `grain`
@@ -33,5 +35,23 @@ void parallel_for(std::int64_t size, std::int64_t grain, Body&& body) {
       },
       const_cast<void*>(static_cast<const void*>(&body)));
 }
+
+// Calls body(part, parts) for each part in [0, parts) on a thread of its own, all at the same time:
+// parts is at most `threads` and thread_count(). For work whose threads wait for each other, in
+// team_barrier(). The body must not throw, and must give the same bits for any number of parts.
+template <class Body>
+void parallel_team(std::int64_t threads, Body&& body) {
+  using Plain = std::remove_reference_t<Body>;
+  internal::parallel_team(
+      threads,
+      [](void* object, std::int64_t part, std::int64_t parts) {
+        (*static_cast<Plain*>(object))(part, parts);
+      },
+      const_cast<void*>(static_cast<const void*>(&body)));
+}
+// Waits until each thread of the team has called it as often: what others wrote before is seen
+// then. REQUIRES: the calling thread runs a body of parallel_team, and every part calls it equally
+// often.
+void team_barrier();
 
 }  // namespace weft

@@ -1,3 +1,6 @@
+#include <array>
+#include <cmath>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -152,6 +155,37 @@ TEST(ParallelFor, CoversEachIndexOnceForAnyThreadCount) {
       });
       EXPECT_EQ(std::count(touched.begin(), touched.end(), 1), size);
     }
+  }
+  set_thread_count(1);
+}
+
+TEST(ParallelTeam, SeesWhatEveryPartWroteBeforeTheBarrier) {
+  for (const int threads : {1, 2, 3}) {
+    set_thread_count(threads);
+    std::int64_t calls = 0;
+    parallel_team(8, [&](std::int64_t part, std::int64_t parts) {
+      EXPECT_LE(parts, threads);
+      if (part == 0) calls = parts;
+    });
+    EXPECT_GE(calls, 1);
+    // Each round, a value is the sum of all values of the round before.
+    constexpr std::int64_t kValues = 12;
+    constexpr int kRounds = 9;
+    std::array<std::vector<std::int64_t>, 2> values = {std::vector<std::int64_t>(kValues, 1),
+                                                       std::vector<std::int64_t>(kValues, 0)};
+    parallel_team(3, [&](std::int64_t part, std::int64_t parts) {
+      for (std::size_t round = 0; round < kRounds; ++round) {
+        const std::vector<std::int64_t>& from = values[round % 2];
+        std::vector<std::int64_t>& to = values[(round + 1) % 2];
+        for (std::int64_t i = kValues * part / parts; i < kValues * (part + 1) / parts; ++i) {
+          to[static_cast<std::size_t>(i)] =
+              std::accumulate(from.begin(), from.end(), std::int64_t{0});
+        }
+        team_barrier();
+      }
+    });
+    const auto all = static_cast<std::int64_t>(std::pow(kValues, kRounds));
+    EXPECT_EQ(values[kRounds % 2], std::vector<std::int64_t>(kValues, all));
   }
   set_thread_count(1);
 }

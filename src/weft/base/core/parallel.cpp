@@ -44,5 +44,20 @@ void parallel_ranges(std::int64_t size, std::int64_t grain, RangeBody call, void
   }
 }
 
+void parallel_team(std::int64_t threads, TeamBody call, void* body) {
+  const std::int64_t parts = std::clamp<std::int64_t>(threads, 1, configured_threads);
+  if (parts == 1) {
+    call(body, 0, 1);
+    return;
+  }
+#pragma omp parallel num_threads(static_cast <int>(parts))
+  call(body, omp_get_thread_num(), omp_get_num_threads());
+}
+
 }  // namespace internal
+
+void team_barrier() {
+#pragma omp barrier
+}
+
 }  // namespace weft

@@ -16,6 +16,7 @@ constexpr std::int64_t kDepthMax = 384;
 // may come from the third-level cache; rows, which are packed again for each block of columns, cost
 // more.
 constexpr std::int64_t kColumnsAtOnce = 1536;
+static_assert(PackedMatrix::kPanel == kGemmPanel);
 using gemm_blocks::kRowsAtOnce;
 using gemm_blocks::padded_columns;
 using GemmWork = gemm_blocks::Work<GemmOperand, GemmOutput>;
@@ -207,8 +208,13 @@ PackedMatrix::PackedMatrix(const GemmOperand& b, std::int64_t k, std::int64_t n)
 }
 
 void gemm_packed(std::int64_t m, const GemmOperand& a, const PackedMatrix& b, const GemmOutput& c) {
-  if (m == 0 || b.n() == 0) return;
-  run_packed({{m, b.n(), b.k()}, a, {b.data(), 0, 1}, c}, b, 0);
+  gemm_packed_columns(m, a, b, 0, b.n(), c);
+}
+
+void gemm_packed_columns(std::int64_t m, const GemmOperand& a, const PackedMatrix& b,
+                         std::int64_t first, std::int64_t count, const GemmOutput& c) {
+  if (m == 0 || count == 0) return;
+  run_packed({{m, count, b.k()}, a, {b.data() + first, 0, 1}, c}, b, first);
 }
 
 }  // namespace weft

@@ -45,6 +45,9 @@ void gemm(const GemmSize& size, const GemmOperand& a, const GemmOperand& b, cons
 // A b [k, n] that is packed once and used for many products.
 class PackedMatrix {
  public:
+  // Columns lie together in so many.
+  static constexpr std::int64_t kPanel = 16;
+
   PackedMatrix(const GemmOperand& b, std::int64_t k, std::int64_t n);
   std::int64_t k() const { return k_; }
   std::int64_t n() const { return n_; }
@@ -61,6 +64,10 @@ void gemm(std::int64_t m, const GemmOperand& a, const PackedMatrix& b, const Gem
 
 // The same bits as gemm with this b. On the calling thread alone, for loops whose threads own rows.
 void gemm_packed(std::int64_t m, const GemmOperand& a, const PackedMatrix& b, const GemmOutput& c);
+// Columns [first, first + count) of that product: c and its bias begin there. REQUIRES: first is a
+// multiple of PackedMatrix::kPanel.
+void gemm_packed_columns(std::int64_t m, const GemmOperand& a, const PackedMatrix& b,
+                         std::int64_t first, std::int64_t count, const GemmOutput& c);
 
 // A weight f32 [n, k] as the factor b [k, n] = weight^T, packed and kept (core/prepared_weights.h);
 // null where nothing is kept.

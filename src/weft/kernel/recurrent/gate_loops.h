@@ -1,8 +1,9 @@
 // GateLoops: the work of a recurrent layer on one row at one time step, apart from its matrix
 // products; one build for each instruction set.
 //
-// For this folder. Pointers refer to `width` dense values unless stated; outputs overlap inputs
-// only where stated.
+// For this folder. Pointers refer to `width` dense values unless stated; those to several gates, to
+// so many of each gate, which begin `gate_step` values behind those of the gate before. Outputs
+// overlap inputs only where stated.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ namespace weft {
 
 template <class T>
 struct LstmStep {
-  T* gates;  // [4 width] in the order i, f, g, o: sums in forward, activated from then on
+  T* gates;  // in the order i, f, g, o: sums in forward, activated from then on
+  std::int64_t gate_step;
   const T* cell_before;
   T* cell;
   T* hidden;  // forward: written
@@ -31,9 +33,10 @@ struct LstmStepGradient {
 
 template <class T>
 struct GruStep {
-  T* gates;              // [3 width] r, z, n: the input's share in forward, activated from then on
-  const T* hidden_sums;  // [3 width] the hidden state's share
-  T* candidate_sums;     // its n part, kept for the gradient
+  T* gates;              // r, z, n: the input's share in forward, activated from then on
+  const T* hidden_sums;  // the hidden state's share of each gate
+  std::int64_t gate_step;
+  T* candidate_sums;  // its n part, kept for the gradient
   const T* hidden_before;
   T* hidden;
 };
