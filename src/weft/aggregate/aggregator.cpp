@@ -137,6 +137,12 @@ Status Aggregator::check(int members, int liars) const {
           least, inputs == members ? "members" : "updates that the rule before it leaves", liars,
           inputs));
     }
+    if (inputs > step.def->most) {
+      return invalid_argument(
+          fmt::format("{} takes at most {} updates, got {}; bucketing before it "
+                      "leaves fewer",
+                      step.def->name, step.def->most, inputs));
+    }
     if (step.def->rows != nullptr) inputs = step.def->rows({inputs, liars, 0, step.options});
   }
   return {};

@@ -81,6 +81,11 @@ TEST(Aggregator, RulesGiveTheReferencesValuesInGeneralPosition) {
       {"multi_krum", {0.561103727596, 0.554888217608, 0.465406061095, 0.336699972044}},
       {"multi_krum:neighbours=8:keep=9",
        {0.437619094196, 0.481739333105, 0.485627840797, 0.447370711318}},
+      {"centered_clip:norm=2:rounds=1",
+       {0.523882712331, 0.168398804946, 0.511264602204, 0.13825605894}},
+      {"centered_clip:norm=2:rounds=3",
+       {0.683089973226, 0.278765887411, 0.721965454822, 0.239631619616}},
+      {"mda", {0.437619094196, 0.481739333105, 0.485627840797, 0.447370711318}},
       {"bulyan", {0.753730979066, 1.16430361768, 1.01443980237, -0.0576592673389}},
   };
   for (const Golden& golden : goldens) {
@@ -120,6 +125,8 @@ TEST(Aggregator, TiesGoToTheLowestRank) {
   EXPECT_EQ(aggregate("median", line, 1), (Update{4, 5, 6}));
   EXPECT_EQ(aggregate("trimmed_mean", line, 1), (Update{4, 5, 6}));
   EXPECT_EQ(aggregate("meamed", line, 1), (Update{2.5, 3.5, 4.5}));
+  EXPECT_EQ(aggregate("mda", line, 1), (Update{2.5, 3.5, 4.5}));
+  EXPECT_EQ(aggregate("centered_clip:norm=100:rounds=1", line, 1), (Update{4, 5, 6}));
   EXPECT_EQ(aggregate("nnm", line, 1), (Update{3.5, 4.5, 5.5}));
   EXPECT_THAT(
       aggregate("clip:norm=2 mean", line, 1),
@@ -207,6 +214,60 @@ TEST(Aggregator, RobustRulesKeepTheirBoundForEverySetOfHonestMembers) {
   }
 }
 
+// By trying every group of n - f.
+TEST(Aggregator, MdaFindsTheGroupWithTheSmallestDiameter) {
+  Rng rng(11);
+  for (int trial = 0; trial < 60; ++trial) {
+    const int members = 3 + trial % 8;
+    const int liars = static_cast<int>(rng.below(static_cast<std::uint64_t>(members + 1) / 2));
+    std::vector<Update> updates;
+    for (int i = 0; i < members; ++i) {
+      // Few different values, so that some groups are equally good.
+      Update& update = updates.emplace_back();
+      for (int k = 0; k < 2; ++k) update.push_back(static_cast<float>(rng.below(5)));
+    }
+    double smallest = std::numeric_limits<double>::infinity();
+    std::vector<int> best;
+    for (unsigned group = 0; group < 1U << static_cast<unsigned>(members); ++group) {
+      if (std::popcount(group) != members - liars) continue;
+      std::vector<int> ranks;
+      for (int i = 0; i < members; ++i) {
+        if ((group >> static_cast<unsigned>(i) & 1U) != 0) ranks.push_back(i);
+      }
+      double diameter = 0;
+      for (const int a : ranks) {
+        for (const int b : ranks) {
+          const Update& one = updates[static_cast<std::size_t>(a)];
+          const Update& other = updates[static_cast<std::size_t>(b)];
+          diameter =
+              std::max(diameter, squared({one.begin(), one.end()}, {other.begin(), other.end()}));
+        }
+      }
+      if (diameter < smallest || (diameter == smallest && ranks < best)) best = ranks;
+      smallest = std::min(smallest, diameter);
+    }
+    Update expected(2);
+    for (const int i : best) {
+      for (std::size_t k = 0; k < 2; ++k) {
+        expected[k] +=
+            updates[static_cast<std::size_t>(i)][k] / static_cast<float>(members - liars);
+      }
+    }
+    EXPECT_THAT(aggregate("mda", updates, liars), Pointwise(testing::FloatNear(1e-5F), expected))
+        << members << " members, " << liars << " liars, trial " << trial;
+  }
+}
+
+// Many pairs far apart, as liars would choose them: the search is over in time.
+TEST(Aggregator, MdaIsFoundForTheMostMembersWhateverTheDistances) {
+  std::vector<Update> updates;
+  for (int i = 0; i < 32; ++i) {
+    Update& update = updates.emplace_back(32, 0.F);
+    update[static_cast<std::size_t>(i)] = 1 + static_cast<float>(i % 3) * 0.1F;
+  }
+  for (const float value : aggregate("mda", updates, 15)) EXPECT_LE(std::abs(value), 0.1F);
+}
+
 TEST(Aggregator, LiarsThatSendNoNumbersAreLeftOut) {
   for (const float poison : {kNaN, kInfinity, -kInfinity, 3e38F}) {
     std::vector<Update> updates = general_position();
@@ -261,6 +322,8 @@ TEST(Aggregator, RefusesTooFewMembersInWords) {
               HasSubstr("3 updates that the rule before it leaves against 1 liars, got 2"));
   EXPECT_THAT(check("median", 257, 1), HasSubstr("at most 256 members"));
   EXPECT_THAT(check("median", 7, -1), HasSubstr("0 or more liars"));
+  EXPECT_THAT(check("mda", 33, 1), HasSubstr("at most 32 updates, got 33"));
+  EXPECT_THAT(check("bucketing mda", 64, 1), testing::IsEmpty());
   EXPECT_TRUE(Aggregator().check(1, 0).ok());
 }
 
@@ -315,6 +378,22 @@ TEST(Distances, PiecesAddUpToTheWholeAndSumsOfUpdatesFollow) {
   EXPECT_EQ(mixed.between(1, 1), 0);
 }
 
+TEST(Distances, FromASumAreThoseOfItsRow) {
+  const std::vector<Update> updates = general_position();
+  Distances distances(11);
+  distances.measure(spans(updates));
+  WeightMatrix rows(12, 11);
+  for (int i = 0; i < 11; ++i) rows.at(1 + i, i) = 1;
+  rows.at(0, 2) = 0.5;
+  rows.at(0, 5) = -0.25;
+  rows.at(0, 10) = 1.5;
+  const Distances expected = distances.of(rows);
+  const std::vector<double> far = distances.from_sum(rows.row(0));
+  for (int i = 0; i < 11; ++i) {
+    EXPECT_NEAR(far[static_cast<std::size_t>(i)], expected.between(0, 1 + i), 1e-9);
+  }
+}
+
 TEST(Distances, UpdatesThatAreNearlyEqualKeepTheirDigits) {
   const std::vector<Update> updates = {Update(5000, 1e4F), Update(5000, 1e4F)};
   std::vector<Update> near = updates;
@@ -333,6 +412,8 @@ TEST(Distances, WhatIsNotFiniteIsInfinitelyFar) {
   EXPECT_EQ(distances.between(0, 0), kInfinity);
   EXPECT_EQ(distances.norm(2), kInfinity);
   EXPECT_EQ(distances.norm(1), 5);
+  EXPECT_THAT(distances.from_sum(std::vector<double>{0, 2, 0}),
+              testing::ElementsAre(kInfinity, testing::DoubleNear(5, 1e-12), kInfinity));
   // Two sums with the same share of what is not finite are no nearer.
   WeightMatrix weights(3, 3);
   for (int row = 0; row < 2; ++row) weights.at(row, 0) = 0.5;

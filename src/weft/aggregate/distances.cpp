@@ -15,6 +15,9 @@ constexpr std::size_t kBlockElements = 1024;
 // Sums beside each other, which the processor adds at once; a fixed number fixes the order.
 constexpr std::size_t kPartialSums = 8;
 
+// How many times as long as the median norm an update within reach may be.
+constexpr double kNormsApart = 1e8;
+
 double sum_of(const std::array<double, kPartialSums>& sums) {
   double total = 0;
   for (const double sum : sums) total += sum;
@@ -90,6 +93,44 @@ double Distances::of_sum(std::span<const double> coefficients) const {
     }
   }
   return std::max(sum, 0.0);
+}
+
+// For coefficients c_i that add up to 1, the origin's among them, the square of sum c_i x_i - x_k
+// is sum c_i |x_i - x_k|^2 - 1/2 sum c_i c_j |x_i - x_j|^2.
+std::vector<double> Distances::from_sum(std::span<const double> coefficients) const {
+  std::vector<double> all(coefficients.begin(), coefficients.end());
+  double rest = 1;
+  for (const double coefficient : coefficients) rest -= coefficient;
+  all.push_back(rest);
+  std::vector<double> result(static_cast<std::size_t>(members_) + 1);
+  double within = 0;  // 1/2 sum c_i c_j |x_i - x_j|^2
+  for (int to = 0; to <= members_; ++to) {
+    double sum = 0;
+    for (int i = 0; i <= members_; ++i) {
+      const double coefficient = all[static_cast<std::size_t>(i)];
+      if (coefficient != 0 && i != to) sum += coefficient * between(i, to);
+    }
+    result[static_cast<std::size_t>(to)] = sum;
+    const double own = all[static_cast<std::size_t>(to)];
+    if (own != 0) within += 0.5 * own * sum;
+  }
+  result.pop_back();  // the distance to the origin
+  for (int to = 0; to < members_; ++to) {
+    double& distance = result[static_cast<std::size_t>(to)];
+    distance = std::isfinite(norm(to)) ? std::max(distance - within, 0.0) : kInfinitelyFar;
+  }
+  return result;
+}
+
+std::vector<double> Distances::within_reach() const {
+  std::vector<double> norms;
+  norms.reserve(static_cast<std::size_t>(members_));
+  for (int i = 0; i < members_; ++i) norms.push_back(std::sqrt(norm(i)));
+  std::vector<double> sorted = norms;
+  std::ranges::sort(sorted);
+  const double longest = kNormsApart * sorted[(sorted.size() - 1) / 2];
+  for (double& norm : norms) norm = norm <= longest ? 1 : 0;
+  return norms;
 }
 
 Distances Distances::of(const WeightMatrix& weights) const {

@@ -32,6 +32,14 @@ class Distances {
   double between(int a, int b) const;
   double norm(int member) const { return between(member, members_); }
 
+  // The squared distances from one weighted sum of the updates to each of them. Updates that are
+  // not finite are infinitely far; the sum must leave them out. REQUIRES: one coefficient per
+  // member.
+  std::vector<double> from_sum(std::span<const double> coefficients) const;
+  // 1 for each update, 0 for those that are not finite, or so much longer than the median one that
+  // double cannot hold the distances of both. For rules that go to a point step by step.
+  std::vector<double> within_reach() const;
+
   // Those of the sums that the rows of `weights` are. REQUIRES: weights.inputs() == members().
   Distances of(const WeightMatrix& weights) const;
 
