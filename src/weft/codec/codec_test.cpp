@@ -130,6 +130,103 @@ TEST(TopkCodec, RefusesPlacesBeyondTheEnd) {
             Code::kCorrupt);
 }
 
+TEST(QsgdCodec, ABytesLayoutByHand) {
+  const Codec codec = *Codec::parse("qsgd:levels=1:bucket=4");
+  // Norms 2, 3 and 0; values that are the norm of their bucket are not rounded. 9 digits of base 3,
+  // 2 1 1 1 1 0 1 1 1: 16375 in two bytes.
+  const Vector values = {2, 0, 0, 0, 0, -3, 0, 0, 0};
+  const Bytes bytes = codec.encode(values, 1);
+  EXPECT_EQ(bytes, (Bytes{0, 0, 0, 0x40, 0, 0, 0x40, 0x40, 0, 0, 0, 0, 0xf7, 0x3f}));
+  Vector out(values.size());
+  EXPECT_TRUE(codec.decode(bytes, out).ok());
+  EXPECT_EQ(out, values);
+}
+
+// What theory says of it: the mean of many is the vector, and the variance is at most
+// min(d / s^2, sqrt(d) / s) times the squared norm of a bucket (Alistarh et al. 2017, lemma 3.1).
+TEST(QsgdCodec, IsUnbiasedAndItsVarianceBounded) {
+  constexpr std::size_t kSize = 128;
+  constexpr int kTimes = 20'000;
+  const Vector values = noise(kSize, 5);
+  double squares = 0;
+  for (const float value : values) squares += std::pow(static_cast<double>(value), 2);
+  for (const double levels : {1.0, 3.0, 20.0}) {
+    const Codec codec = *Codec::parse("qsgd:levels=" + std::to_string(static_cast<int>(levels)));
+    std::vector<double> sum(kSize);
+    double error = 0;
+    for (int time = 0; time < kTimes; ++time) {
+      Vector out(kSize);
+      ASSERT_TRUE(codec.decode(codec.encode(values, static_cast<std::uint64_t>(time)), out).ok());
+      for (std::size_t i = 0; i < kSize; ++i) {
+        sum[i] += static_cast<double>(out[i]);
+        error += std::pow(static_cast<double>(out[i]) - static_cast<double>(values[i]), 2);
+      }
+    }
+    const double bound = std::min(kSize / (levels * levels), std::sqrt(kSize) / levels) * squares;
+    EXPECT_LE(error / kTimes, bound) << levels;
+    EXPECT_GT(error / kTimes, bound / 20) << levels;
+    // A value lies between two levels, so one draw has a deviation of at most half a level.
+    const double deviation = std::sqrt(squares) / levels / 2 / std::sqrt(kTimes);
+    for (std::size_t i = 0; i < kSize; ++i) {
+      EXPECT_NEAR(sum[i] / kTimes, static_cast<double>(values[i]), 5 * deviation) << levels;
+    }
+  }
+}
+
+TEST(QsgdCodec, TakesWhatItsNumberOfLevelsSays) {
+  const auto times_fewer = [](std::string_view text) {
+    return 4e6 / static_cast<double>(Codec::parse(text)->encode(Vector(1'000'000, 1.0F)).size());
+  };
+  EXPECT_NEAR(times_fewer("qsgd:levels=1"), 32 / (32.0 / 20 + 32.0 / 128), 0.01);
+  EXPECT_NEAR(times_fewer("qsgd"), 32 / (4 + 32.0 / 128), 0.01);
+  EXPECT_NEAR(times_fewer("qsgd:levels=127:bucket=512"), 32 / (8 + 32.0 / 512), 0.01);
+}
+
+TEST(QsgdCodec, SeedsRoundDifferentlyAndRefusesWhatNoEncoderGives) {
+  const Codec codec = *Codec::parse("qsgd:levels=1:bucket=4");
+  const Vector values = noise(1000, 6);
+  EXPECT_NE(codec.encode(values, 1), codec.encode(values, 2));
+  Vector out(4);
+  const auto code = [&](const Bytes& bytes) { return codec.decode(bytes, out).code(); };
+  EXPECT_EQ(code({0, 0, 0x80, 0x3f, 80}), Code::kOk);
+  EXPECT_EQ(out, (Vector{1, 1, 1, 1}));
+  EXPECT_EQ(code({0, 0, 0x80, 0x3f, 81}), Code::kCorrupt) << "81 has five digits";
+  EXPECT_EQ(code({0, 0, 0x80, 0xbf, 40}), Code::kCorrupt) << "a norm below zero";
+  EXPECT_EQ(code({0, 0, 0x80, 0x7f, 40}), Code::kCorrupt) << "an infinite norm";
+  EXPECT_EQ(code({0, 0, 0x80, 0x3f, 40, 0}), Code::kCorrupt) << "too long";
+}
+
+TEST(RandomkCodec, SendsDrawnPlacesAndNeverTheirNumbers) {
+  const Codec codec = *Codec::parse("randomk:ratio=0.25");
+  const Vector values = noise(1000, 7);
+  const Bytes bytes = codec.encode(values, 3);
+  EXPECT_EQ(bytes.size(), 8U + 250U * 4U);
+  Vector out(values.size());
+  ASSERT_TRUE(codec.decode(bytes, out).ok());
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i] == 0) continue;
+    ++kept;
+    EXPECT_EQ(out[i], values[i]);
+  }
+  EXPECT_EQ(kept, 250U);
+  EXPECT_NE(codec.encode(values, 4), bytes);
+  EXPECT_EQ(decoded("randomk:ratio=1", values), values);
+}
+
+// Each of 40 places is drawn 1,000 times in 4,000, give or take the deviation of a binomial number.
+TEST(RandomkCodec, DrawsEachPlaceEquallyOften) {
+  const Codec codec = *Codec::parse("randomk:ratio=0.25");
+  std::vector<int> drawn(40);
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    Vector out(drawn.size());
+    ASSERT_TRUE(codec.decode(codec.encode(Vector(drawn.size(), 1.0F), seed), out).ok());
+    for (std::size_t i = 0; i < out.size(); ++i) drawn[i] += out[i] == 0 ? 0 : 1;
+  }
+  const double deviation = std::sqrt(4000 * 0.25 * 0.75);
+  for (const int times : drawn) EXPECT_NEAR(times, 1000, 4.5 * deviation);
+}
+
 TEST(SignCodec, OneBitEachAndTheMajorityDecides) {
   EXPECT_EQ(decoded("sign", {0.5F, -2, 3, -0.1F}), (Vector{1, -1, 1, -1}));
   const Codec codec = *Codec::parse("sign");
