@@ -1,14 +1,19 @@
 # Reads the instruction sets that loops are compiled for, a list of "Name|features|lanes|use", out
-# of src/weft/base/isa/isa_list.h: those before its #else are x86-64's, those behind it anybody's.
+# of src/weft/base/isa/isa_list.h: those before its #elif are x86-64's, then those of aarch64 come,
+# and those behind its #else are anybody's.
 function(weft_read_isas result)
   set(file "${CMAKE_SOURCE_DIR}/src/weft/base/isa/isa_list.h")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
   file(READ "${file}" text)
-  string(FIND "${text}" "#else" middle)
+  string(FIND "${text}" "#elif" arm)
+  string(FIND "${text}" "#else" others)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    string(SUBSTRING "${text}" 0 ${middle} text)
+    string(SUBSTRING "${text}" 0 ${arm} text)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")
+    math(EXPR length "${others} - ${arm}")
+    string(SUBSTRING "${text}" ${arm} ${length} text)
   else()
-    string(SUBSTRING "${text}" ${middle} -1 text)
+    string(SUBSTRING "${text}" ${others} -1 text)
   endif()
   # An entry may take several lines.
   string(REGEX REPLACE "[ \\\\]*\n    " " " text "${text}")
@@ -21,6 +26,16 @@ function(weft_read_isas result)
     list(APPEND isas "${entry}")
   endforeach()
   set(${result} "${isas}" PARENT_SCOPE)
+endfunction()
+
+# What the compiler is told of features: x86-64 has a name for each; g++ wants an architecture with
+# extensions for aarch64, and clang the names of these.
+function(weft_isa_target features result)
+  set(target "${features}")
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    string(REPLACE "," "+" target "arch=armv8.2-a+${features}")
+  endif()
+  set(${result} "${target}" PARENT_SCOPE)
 endfunction()
 
 # weft_loops(FOLDER [MEMORY | PLAIN | DOTS] SOURCES x_loops.cpp ... [OPTIONS flag ...]): compiles
@@ -53,7 +68,8 @@ function(weft_loops folder)
         string(TOUPPER "${features}" macros)
         string(REGEX REPLACE "([^,]+)" "WEFT_WITH_\\1" macros "${macros}")
         string(REPLACE "," ";" macros "${macros}")
-        target_compile_definitions(${target} PRIVATE "WEFT_ISA_FEATURES=\"${features}\"" ${macros})
+        weft_isa_target("${features}" wanted)
+        target_compile_definitions(${target} PRIVATE "WEFT_ISA_FEATURES=\"${wanted}\"" ${macros})
       endif()
       # Loops are compiled in full in every build. Square roots that may set errno, and operations
       # that may trap, are not computed several at a time; the bits are the same.

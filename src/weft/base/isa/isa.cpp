@@ -9,6 +9,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 namespace weft {
@@ -45,6 +47,16 @@ bool has_feature(std::string_view feature) {
   for (const auto& [name, here] : features) {
     if (name == feature) return here;
   }
+  WEFT_CHECK(false && "a feature of isa_list.h that isa.cpp does not ask the processor for");
+  return false;
+}
+#elif defined(__aarch64__) && defined(__linux__)
+bool has_feature(std::string_view feature) {
+  // By the kernel's numbers, which older headers of the C library lack.
+  constexpr unsigned long kDotProducts = 1UL << 20;
+  constexpr unsigned long kBf16 = 1UL << 14;
+  if (feature == "dotprod") return (getauxval(AT_HWCAP) & kDotProducts) != 0;
+  if (feature == "bf16") return (getauxval(AT_HWCAP2) & kBf16) != 0;
   WEFT_CHECK(false && "a feature of isa_list.h that isa.cpp does not ask the processor for");
   return false;
 }

@@ -22,6 +22,12 @@
     dots, __VA_ARGS__)                                                                          \
   X(Avx512Bf16, "avx512_bf16",                                                                  \
     "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16", 16, dots, __VA_ARGS__)
+#elif defined(__aarch64__)
+// Generic has NEON, which every processor of this kind has.
+#define WEFT_ISAS(X, ...)                                                                       \
+  X(Generic, "generic", "", 8, all, __VA_ARGS__)                                                \
+  X(NeonDot, "neon_dot", "dotprod", 8, dots, __VA_ARGS__)                                       \
+  X(NeonBf16, "neon_bf16", "dotprod,bf16", 8, dots, __VA_ARGS__)
 #else
 #define WEFT_ISAS(X, ...)                                                                       \
   X(Generic, "generic", "", 8, all, __VA_ARGS__)

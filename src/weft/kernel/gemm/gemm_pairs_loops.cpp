@@ -3,12 +3,15 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include "weft/base/isa/loops_begin.inc"
 
 // A set that has no instruction for it and is not for tests has no loops.
-#if defined(WEFT_WITH_AVX512BF16) || (WEFT_LANES == 16 && !defined(WEFT_WITH_AVX512F))
+#if defined(WEFT_WITH_AVX512BF16) || defined(WEFT_WITH_BF16) || \
+    (WEFT_LANES == 16 && !defined(WEFT_WITH_AVX512F))
 
 namespace weft {
 namespace {
@@ -32,6 +35,23 @@ inline Vec multiply_add(const Elements& a, const Elements& b, const Vec& sum) {
   return __builtin_bit_cast(
       Vec, _mm512_dpbf16_ps(__builtin_bit_cast(__m512, sum), __builtin_bit_cast(__m512bh, a),
                             __builtin_bit_cast(__m512bh, b)));
+}
+#elif defined(WEFT_WITH_BF16)
+inline Vec multiply_add(const Elements& a, const Elements& b, const Vec& sum) {
+  struct Registers {
+    bfloat16x8_t halves[2];
+  };
+  struct Sums {
+    float32x4_t halves[2];
+  };
+  const auto first = __builtin_bit_cast(Registers, a);
+  const auto second = __builtin_bit_cast(Registers, b);
+  auto sums = __builtin_bit_cast(Sums, sum);
+#pragma GCC unroll 2
+  for (int half = 0; half < 2; ++half) {
+    sums.halves[half] = vbfdotq_f32(sums.halves[half], first.halves[half], second.halves[half]);
+  }
+  return __builtin_bit_cast(Vec, sums);
 }
 #else
 inline Vec multiply_add(const Elements& a, const Elements& b, const Vec& sum) {
