@@ -1,10 +1,9 @@
 // mda: the mean of the n - f updates with the smallest diameter, the largest distance between two.
 //
 // Which diameter suffices is found by bisection over all distances. For one diameter, a group
-// exists if at most f updates cover all pairs that are farther apart: of the pairs of one update,
-// either it is left out or all its partners are. A search over these choices takes at most
-// about 1.5^f steps. Of several groups, the one whose ranks come first in the alphabet of ranks is
-// taken.
+// exists if at most f updates cover all pairs that are farther apart: either an update is left out,
+// or all that are too far from it are. A search over these choices takes at most about 1.62^f
+// steps. Where several groups are as good, the one with the lowest ranks is taken.
 #include <algorithm>
 #include <vector>
 

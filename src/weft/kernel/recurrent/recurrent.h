@@ -2,8 +2,8 @@
 //
 // The products of the inputs of all steps are one matrix product, as are the gradients of the
 // weights; within a step one product with the packed recurrent weights and one pass over the gates
-// are left. Compute threads own rows of the batch, so no step waits for another thread; in a forward
-// pass of a small batch they own units of the layer, and wait for each other once a step.
+// are left. Compute threads own rows of the batch, so no step waits for another thread; in a
+// forward pass of a small batch they own units of the layer, and wait for each other once a step.
 // Time is the first axis everywhere. Sequence n has lengths[n] steps: after its end the state does
 // not change and the output is zero, as for PyTorch's packed sequences. In reverse the steps run
 // from a sequence's last to its first.
