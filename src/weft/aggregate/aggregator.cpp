@@ -130,18 +130,16 @@ Status Aggregator::check(int members, int liars) const {
   }
   int inputs = members;
   for (const Step& step : steps_) {
+    if (liars > step.def->most_liars) {
+      return invalid_argument(fmt::format("{} takes at most {} liars, got {}", step.def->name,
+                                          step.def->most_liars, liars));
+    }
     const int least = step.def->least(liars);
     if (inputs < least) {
       return invalid_argument(fmt::format(
           "{} takes {} = {} {} against {} liars, got {}", step.def->name, step.def->least_text,
           least, inputs == members ? "members" : "updates that the rule before it leaves", liars,
           inputs));
-    }
-    if (inputs > step.def->most) {
-      return invalid_argument(
-          fmt::format("{} takes at most {} updates, got {}; bucketing before it "
-                      "leaves fewer",
-                      step.def->name, step.def->most, inputs));
     }
     if (step.def->rows != nullptr) inputs = step.def->rows({inputs, liars, 0, step.options});
   }

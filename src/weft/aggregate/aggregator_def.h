@@ -27,8 +27,8 @@ struct AggregatorDef {
   // formula of f.
   int (*least)(int liars);
   std::string_view least_text;
-  // The maximum number of updates that it is computed for in time.
-  int most = kAggregatorMembersMax;
+  // The maximum number of liars with whom it is computed in time.
+  int most_liars = kAggregatorMembersMax;
   std::span<const Option> options = {};
   // Replaces the updates by sums of them; null: leaves them.
   WeightMatrix (*select)(const RuleInput& input, const Distances& distances) = nullptr;
