@@ -10,6 +10,8 @@ others until its minutes are over), which analyses threads, too. Where it does n
 folders, the stage thread-safety (tools/thread_safety.py) does that; else it runs by --stage only,
 as do odr (a link in which g++ finds names that two sources define differently) and aarch64 (a
 build for another processor, tested in an emulator: tools/aarch64.py).
+SLICES are bounded, and in a whole run they begin nothing more once its --minutes are over, so that a
+slow machine ends in time; a line names what was left out, which --stage runs.
 --quick is for people at work: layout, format, and the unit tests of the folders that changed.
 A line is printed for each program: its name, cases passed and failed, seconds; at the end the ten
 that took longest. A program that ran
@@ -17,6 +19,7 @@ no case, a folder without a test program and a build that fails count as failure
 clang-format-14, clang++ or clang-tidy-14 cannot be had, its stage is skipped, and a line says so.
 """
 import argparse
+import math
 import pathlib
 import re
 import shutil
@@ -208,6 +211,9 @@ def parse(arguments):
                         help="only the ctests of the release build whose name contains NAME")
     parser.add_argument("--stage", action="append", choices=list(STAGES),
                         help="only this stage; may be given several times")
+    parser.add_argument("--minutes", type=float, default=65.0,
+                        help="a whole run begins no further check of slices after so many minutes "
+                             "(default 65)")
     parser.add_argument("--whole", action="store_true",
                         help="asan and tsan run all cases of all their tests, which takes an hour")
     parser.add_argument("--sanitizer-minutes", type=float, default=8.0,
@@ -251,7 +257,7 @@ def stage_thread_safety(tally, _options):
 def stage_sanitizer(tally, options, preset):
     if options.ahead is not None:
         options.ahead.finish(preset)
-    minutes = 0 if options.whole else options.sanitizer_minutes
+    minutes = 0 if options.whole else min(options.sanitizer_minutes, options.left())
     run_preset(tally, Slice(preset, options.whole), options.only, {"fast"}, minutes=minutes)
 
 
@@ -301,10 +307,29 @@ STAGES = {
     "tsan": lambda tally, options: stage_sanitizer(tally, options, "tsan"),
     "clang-tidy": stage_clang_tidy,
 }
+# What looks at a part, which the commit draws.
+SLICES = {"headers", "batches", "alone", "thread-safety", "asan", "tsan", "clang-tidy"}
 # Many minutes from nothing: by --stage only.
 BY_HAND = {"odr", "aarch64"}
 # What clang-tidy's stage does in passing where it looks at every folder.
 IN_CLANG_TIDY = {"thread-safety"}
+
+
+def minutes_left(options, start):
+    """How many minutes a whole run has left for slices; at least a little, where one has begun."""
+    if options.stage:
+        return math.inf
+    return max(0.1, options.minutes - (time.monotonic() - start) / 60)
+
+
+def run_stages(tally, options, stages, start):
+    for stage in stages:
+        over = not options.stage and time.monotonic() - start > 60 * options.minutes
+        if over and stage in SLICES:
+            tally.skip(stage, f"not begun: {options.minutes:.0f} minutes are over; "
+                              f"./test --stage {stage} runs it")
+        else:
+            STAGES[stage](tally, options)
 
 
 def main(arguments):
@@ -324,8 +349,8 @@ def main(arguments):
     for tool in ("cmake", "ctest", "ninja"):
         if shutil.which(tool) is None:
             tally.add(tool, 0, 1, 0, f"{tool} is not installed: run tools/install_deps.sh test")
-    for stage in stages:
-        STAGES[stage](tally, options)
+    options.left = lambda: minutes_left(options, start)
+    run_stages(tally, options, stages, start)
     if options.quick:
         run_quick(tally, options)
     print(f"what took longest:\n{tally.slowest()}")

@@ -85,6 +85,31 @@ class BuildsAhead(unittest.TestCase):
         self.assertEqual(ran, ["build/asan", "build/tsan"])
 
 
+class Minutes(unittest.TestCase):
+    def begun(self, arguments, after):
+        """(the stages that a run begins `after` so many minutes, what it leaves out)"""
+        tally, ran, options = Tally(), [], check.parse(arguments)
+        stages = {name: lambda *_, name=name: ran.append(name) for name in check.STAGES}
+        with unittest.mock.patch.object(check, "STAGES", stages), \
+                contextlib.redirect_stdout(io.StringIO()):
+            check.run_stages(tally, options, ["release", "asan", "clang-tidy"],
+                             check.time.monotonic() - 60 * after)
+        return ran, tally.skipped
+
+    def test_slices_are_left_out_once_they_are_over(self):
+        everything = ["release", "asan", "clang-tidy"]
+        self.assertEqual(self.begun([], 1), (everything, []))
+        self.assertEqual(self.begun([], 70), (["release"], ["asan", "clang-tidy"]))
+        self.assertEqual(self.begun(["--minutes", "80"], 70), (everything, []))
+        self.assertEqual(self.begun(["--stage", "asan"], 70), (everything, []))
+
+    def test_a_sanitizer_has_what_is_left(self):
+        start = check.time.monotonic() - 60 * 62
+        self.assertAlmostEqual(check.minutes_left(check.parse([]), start), 3, places=1)
+        self.assertEqual(check.minutes_left(check.parse(["--minutes", "1"]), start), 0.1)
+        self.assertEqual(check.minutes_left(check.parse(["--stage", "tsan"]), start), check.math.inf)
+
+
 class SanitizerSlices(unittest.TestCase):
     def test_thread_sanitizer_builds_the_tests_that_can_start_threads(self):
         tests = sanitizer_slices.threaded_tests()
