@@ -20,9 +20,11 @@ clang-format-14, clang++ or clang-tidy-14 cannot be had, its stage is skipped, a
 """
 import argparse
 import math
+import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -94,6 +96,12 @@ def compile_targets(tally, preset, *targets):
     return True
 
 
+def start_build(command):
+    """Starts a build in a group of processes of its own."""
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.DEVNULL, start_new_session=True)
+
+
 class BuildAhead:
     """Builds presets, one after the other, with what processor time tests leave: those that wait for
     each other leave most. The kernel gives an idle process nothing that any other wants."""
@@ -101,6 +109,8 @@ class BuildAhead:
     def __init__(self, tally, presets):
         self.tally, self.presets = tally, presets
         self.finished = {}  # {preset: an event} once started
+        self.thread = self.process = None
+        self.stopping = False
 
     def start(self):
         if self.finished:
@@ -108,13 +118,24 @@ class BuildAhead:
         ready = [preset for preset in self.presets if configure(self.tally, preset)]
         self.finished = {preset: threading.Event() for preset in ready}
         print(f"building {', '.join(ready)} beside the tests that follow ...", flush=True)
-        threading.Thread(target=self.build, daemon=True).start()
+        self.thread = threading.Thread(target=self.build, daemon=True)
+        self.thread.start()
 
     def build(self):
         idle = ["chrt", "--idle", "0"] if shutil.which("chrt") else ["nice", "-n", "19"]
         for preset, done in self.finished.items():
-            run([*idle, "tools/build.sh", f"build/{preset}", "all"])
+            if not self.stopping:
+                self.process = start_build([*idle, "tools/build.sh", f"build/{preset}", "all"])
+                self.process.wait()
             done.set()
+
+    def stop(self):
+        """Ends what is still being built: nobody will ask for it."""
+        self.stopping = True
+        while self.thread is not None and self.thread.is_alive():
+            if self.process is not None and self.process.poll() is None:
+                os.killpg(self.process.pid, signal.SIGTERM)
+            self.thread.join(timeout=0.2)
 
     def finish(self, preset):
         """Waits for it; a build that failed fails again, with its words, when it is asked for."""
@@ -350,7 +371,11 @@ def main(arguments):
         if shutil.which(tool) is None:
             tally.add(tool, 0, 1, 0, f"{tool} is not installed: run tools/install_deps.sh test")
     options.left = lambda: minutes_left(options, start)
-    run_stages(tally, options, stages, start)
+    try:
+        run_stages(tally, options, stages, start)
+    finally:
+        if options.ahead is not None:
+            options.ahead.stop()
     if options.quick:
         run_quick(tally, options)
     print(f"what took longest:\n{tally.slowest()}")

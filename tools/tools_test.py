@@ -70,19 +70,42 @@ class Quick(unittest.TestCase):
 
 
 class BuildsAhead(unittest.TestCase):
+    def ahead(self, start_build):
+        """Of ASan and TSan, and one that cannot be configured."""
+        patches = [unittest.mock.patch.object(check, "configure", lambda _, preset: preset != "odd"),
+                   unittest.mock.patch.object(check, "start_build", start_build)]
+        for patch in patches:
+            patch.start()
+            self.addCleanup(patch.stop)
+        return check.BuildAhead(None, ["asan", "odd", "tsan"])
+
     def test_come_one_after_the_other_and_each_is_waited_for(self):
         ran = []
-        with unittest.mock.patch.object(check, "configure", lambda _, preset: preset != "odd"), \
-                unittest.mock.patch.object(check, "run", lambda words: ran.append(words[-2])), \
-                contextlib.redirect_stdout(io.StringIO()):
-            ahead = check.BuildAhead(None, ["asan", "odd", "tsan"])
+        ahead = self.ahead(lambda words: ran.append(words[-2]) or unittest.mock.Mock())
+        with contextlib.redirect_stdout(io.StringIO()):
             ahead.finish("asan")  # not begun: whoever asks for it builds it
             self.assertEqual(ran, [])
             ahead.start()
             ahead.start()
             for preset in ("tsan", "odd", "asan"):
                 ahead.finish(preset)
+            ahead.stop()
         self.assertEqual(ran, ["build/asan", "build/tsan"])
+
+    def test_none_goes_on_when_the_run_is_over(self):
+        started, real = [], check.start_build
+
+        def start_build(_words):
+            started.append(real(["sleep", "600"]))
+            return started[-1]
+        ahead = self.ahead(start_build)
+        with contextlib.redirect_stdout(io.StringIO()):
+            ahead.start()
+            ahead.stop()
+            ahead.finish("tsan")
+        self.assertLessEqual(len(started), 1)
+        for process in started:
+            self.assertIsNotNone(process.poll())
 
 
 class Minutes(unittest.TestCase):
