@@ -137,10 +137,10 @@ class BuildAhead:
                 os.killpg(self.process.pid, signal.SIGTERM)
             self.thread.join(timeout=0.2)
 
-    def finish(self, preset):
-        """Waits for it; a build that failed fails again, with its words, when it is asked for."""
-        if preset in self.finished:
-            self.finished[preset].wait()
+    def finish(self, preset, seconds):
+        """Waits for it, at most so long: whether it is over. A build that failed fails again, with
+        its words, when it is asked for."""
+        return preset not in self.finished or self.finished[preset].wait(seconds)
 
 
 def build(tally, preset):
@@ -232,9 +232,9 @@ def parse(arguments):
                         help="only the ctests of the release build whose name contains NAME")
     parser.add_argument("--stage", action="append", choices=list(STAGES),
                         help="only this stage; may be given several times")
-    parser.add_argument("--minutes", type=float, default=65.0,
+    parser.add_argument("--minutes", type=float, default=72.0,
                         help="a whole run begins no further check of slices after so many minutes "
-                             "(default 65)")
+                             "(default 72)")
     parser.add_argument("--whole", action="store_true",
                         help="asan and tsan run all cases of all their tests, which takes an hour")
     parser.add_argument("--sanitizer-minutes", type=float, default=8.0,
@@ -276,8 +276,10 @@ def stage_thread_safety(tally, _options):
 
 
 def stage_sanitizer(tally, options, preset):
-    if options.ahead is not None:
-        options.ahead.finish(preset)
+    if options.ahead is not None and not options.ahead.finish(preset, 60 * options.left()):
+        tally.skip(preset, f"not built when {options.minutes:.0f} minutes were over; "
+                           f"./test --stage {preset} runs it")
+        return
     minutes = 0 if options.whole else min(options.sanitizer_minutes, options.left())
     run_preset(tally, Slice(preset, options.whole), options.only, {"fast"}, minutes=minutes)
 

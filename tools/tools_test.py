@@ -83,12 +83,12 @@ class BuildsAhead(unittest.TestCase):
         ran = []
         ahead = self.ahead(lambda words: ran.append(words[-2]) or unittest.mock.Mock())
         with contextlib.redirect_stdout(io.StringIO()):
-            ahead.finish("asan")  # not begun: whoever asks for it builds it
+            self.assertTrue(ahead.finish("asan", 0))  # not begun: whoever asks for it builds it
             self.assertEqual(ran, [])
             ahead.start()
             ahead.start()
             for preset in ("tsan", "odd", "asan"):
-                ahead.finish(preset)
+                self.assertTrue(ahead.finish(preset, 60))
             ahead.stop()
         self.assertEqual(ran, ["build/asan", "build/tsan"])
 
@@ -101,8 +101,9 @@ class BuildsAhead(unittest.TestCase):
         ahead = self.ahead(start_build)
         with contextlib.redirect_stdout(io.StringIO()):
             ahead.start()
+            self.assertFalse(ahead.finish("asan", 0))
             ahead.stop()
-            ahead.finish("tsan")
+            self.assertTrue(ahead.finish("tsan", 0))
         self.assertLessEqual(len(started), 1)
         for process in started:
             self.assertIsNotNone(process.poll())
@@ -122,12 +123,12 @@ class Minutes(unittest.TestCase):
     def test_slices_are_left_out_once_they_are_over(self):
         everything = ["release", "asan", "clang-tidy"]
         self.assertEqual(self.begun([], 1), (everything, []))
-        self.assertEqual(self.begun([], 70), (["release"], ["asan", "clang-tidy"]))
-        self.assertEqual(self.begun(["--minutes", "80"], 70), (everything, []))
-        self.assertEqual(self.begun(["--stage", "asan"], 70), (everything, []))
+        self.assertEqual(self.begun([], 75), (["release"], ["asan", "clang-tidy"]))
+        self.assertEqual(self.begun(["--minutes", "80"], 75), (everything, []))
+        self.assertEqual(self.begun(["--stage", "asan"], 75), (everything, []))
 
     def test_a_sanitizer_has_what_is_left(self):
-        start = check.time.monotonic() - 60 * 62
+        start = check.time.monotonic() - 60 * 69
         self.assertAlmostEqual(check.minutes_left(check.parse([]), start), 3, places=1)
         self.assertEqual(check.minutes_left(check.parse(["--minutes", "1"]), start), 0.1)
         self.assertEqual(check.minutes_left(check.parse(["--stage", "tsan"]), start), check.math.inf)
