@@ -12,7 +12,6 @@ reason:
   seeds     a test that does one thing over many seeds runs SEEDS of them, which the commit draws
             (src/weft/base/testing/test_seeds.h).
 """
-import hashlib
 import pathlib
 import re
 
@@ -106,9 +105,8 @@ def cmake_options(preset):
 
 
 def drawn(text):
-    """A number that the commit and the text draw."""
-    commit = turns.git("rev-parse", "HEAD").strip()
-    return int.from_bytes(hashlib.sha256((commit + text).encode()).digest()[:8], "big")
+    """A number that the commit draws for a text."""
+    return int(turns.drawn(turns.git("rev-parse", "HEAD").strip(), text), 16)
 
 
 class Slice:

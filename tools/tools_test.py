@@ -71,7 +71,7 @@ class Quick(unittest.TestCase):
 
 class BuildsAhead(unittest.TestCase):
     def ahead(self, start_build):
-        """Of ASan and TSan, and one that cannot be configured."""
+        """A builder of ASan, TSan and one that cannot be configured."""
         patches = [unittest.mock.patch.object(check, "configure", lambda _, preset: preset != "odd"),
                    unittest.mock.patch.object(check, "start_build", start_build)]
         for patch in patches:

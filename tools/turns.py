@@ -27,14 +27,18 @@ def folder_of(path):
     return parts[:3] if parts[:2] == ("src", "weft") else parts[:1]
 
 
+def drawn(commit, text):
+    """Digits that a commit draws for a text: the same for everybody who checks that commit."""
+    return hashlib.sha256((commit + text).encode()).hexdigest()
+
+
 def by_turn(batches):
     """Lists of files: those with changed files first, then in an order drawn from the commit."""
     changed = changed_files()
     commit = git("rev-parse", "HEAD")
 
     def turn(batch):
-        drawn = hashlib.sha256((commit + str(batch[0])).encode()).hexdigest()
-        return (not changed & set(batch), drawn)
+        return (not changed & set(batch), drawn(commit, str(batch[0])))
     return sorted(batches, key=turn)
 
 

@@ -25,6 +25,7 @@
 
 #include "weft/base/rng.h"
 #include "weft/codec/codec_def.h"
+#include "weft/codec/codec_parts.h"
 
 namespace weft {
 namespace {
@@ -89,10 +90,7 @@ std::size_t qsgd_bytes_max(const CodecInput& input, std::size_t elements) {
 
 // As it travels: at most the largest float, and NaN if a value is not finite.
 float norm_of(std::span<const float> values) {
-  double squares = 0;
-  for (const float value : values) {
-    squares += static_cast<double>(value) * static_cast<double>(value);
-  }
+  const double squares = sum_of_squares(values);
   if (!std::isfinite(squares)) return std::numeric_limits<float>::quiet_NaN();
   constexpr auto kLargest = static_cast<double>(std::numeric_limits<float>::max());
   return static_cast<float>(std::min(std::sqrt(squares), kLargest));
@@ -143,16 +141,14 @@ void qsgd_encode(const CodecInput& input, std::span<const float> values, Bytes& 
   for (std::size_t at = 0; at < values.size(); at += layout.bucket) {
     const auto part = values.subspan(at, std::min(layout.bucket, values.size() - at));
     const float norm = norm_of(part);
-    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&norm);
-    out.insert(out.end(), bytes, bytes + sizeof norm);
+    append_value(norm, out);
     round_bucket(part, norm, layout.levels, words, digits.data() + at);
   }
   for (std::size_t at = 0; at < digits.size(); at += layout.digits.in_word) {
     const std::size_t count = std::min(layout.digits.in_word, digits.size() - at);
     std::uint32_t word = 0;
     for (std::size_t i = 0; i < count; ++i) word = word * layout.digits.base + digits[at + i];
-    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&word);
-    out.insert(out.end(), bytes, bytes + layout.digits.bytes_of(count));
+    append_value(word, out, layout.digits.bytes_of(count));
   }
 }
 

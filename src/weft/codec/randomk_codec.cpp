@@ -19,22 +19,15 @@
 
 #include "weft/base/rng.h"
 #include "weft/codec/codec_def.h"
+#include "weft/codec/codec_parts.h"
 
 namespace weft {
 namespace {
 
-constexpr Option kRandomkOptions[] = {
-    {.name = "ratio",
-     .fallback = 0.01,
-     .min = 1e-6,
-     .max = 1,
-     .help = "The share of the values that is sent, at least one value."},
-};
+constexpr Option kRandomkOptions[] = {kShareOption};
 
 std::size_t randomk_kept(const CodecInput& input, std::size_t elements) {
-  if (elements == 0) return 0;
-  const double wanted = std::ceil(input.options[0] * static_cast<double>(elements));
-  return std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, elements);
+  return share_of(input.options[0], elements);
 }
 
 std::size_t randomk_bytes_max(const CodecInput& input, std::size_t elements) {
@@ -57,16 +50,12 @@ void for_each_drawn(std::uint64_t seed, std::size_t count, std::size_t elements,
 
 void randomk_encode(const CodecInput& input, std::span<const float> values, Bytes& out) {
   if (values.empty()) return;
-  const auto append = [&](const auto& value) {
-    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&value);
-    out.insert(out.end(), bytes, bytes + sizeof value);
-  };
-  append(input.seed);
+  append_value(input.seed, out);
   const bool poisoned = std::ranges::any_of(values, [](float value) { return std::isnan(value); });
-  for_each_drawn(input.seed, randomk_kept(input, values.size()), values.size(),
-                 [&](std::size_t place) {
-                   append(poisoned ? std::numeric_limits<float>::quiet_NaN() : values[place]);
-                 });
+  for_each_drawn(
+      input.seed, randomk_kept(input, values.size()), values.size(), [&](std::size_t place) {
+        append_value(poisoned ? std::numeric_limits<float>::quiet_NaN() : values[place], out);
+      });
 }
 
 Status randomk_decode(const CodecInput& input, ByteSpan bytes, std::span<float> out) {
@@ -90,11 +79,7 @@ Status randomk_decode(const CodecInput& input, ByteSpan bytes, std::span<float> 
 // All of it, where none of the drawn values is large.
 double randomk_loss(const CodecInput& input, std::span<const float> values) {
   if (randomk_kept(input, values.size()) == values.size()) return 0;
-  double squares = 0;
-  for (const float value : values) {
-    squares += static_cast<double>(value) * static_cast<double>(value);
-  }
-  return squares;
+  return sum_of_squares(values);
 }
 
 }  // namespace

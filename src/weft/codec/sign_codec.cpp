@@ -21,6 +21,7 @@
 #include <fmt/format.h>
 
 #include "weft/codec/codec_def.h"
+#include "weft/codec/codec_parts.h"
 
 namespace weft {
 namespace {
@@ -61,8 +62,7 @@ void sign_encode(const CodecInput& /*input*/, std::span<const float> values, Byt
   if (out.back() != kBits) return;
   if constexpr (Scaled) {
     const auto scale = static_cast<float>(sum / static_cast<double>(values.size()));
-    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&scale);
-    out.insert(out.end(), bytes, bytes + sizeof scale);
+    append_value(scale, out);
   }
   const std::size_t begin = out.size();
   const std::size_t flag_bytes = bytes_of_bits(blocks_of(values.size()));

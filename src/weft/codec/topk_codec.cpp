@@ -9,7 +9,6 @@
 // About 5.3 bytes for each value kept at 1 %. Time O(elements), memory 4 bytes for each.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -17,23 +16,16 @@
 #include <fmt/format.h>
 
 #include "weft/codec/codec_def.h"
+#include "weft/codec/codec_parts.h"
 
 namespace weft {
 namespace {
 
 constexpr std::size_t kGapBytesMax = 5;
-constexpr Option kTopkOptions[] = {
-    {.name = "ratio",
-     .fallback = 0.01,
-     .min = 1e-6,
-     .max = 1,
-     .help = "The share of the values that is sent, at least one value."},
-};
+constexpr Option kTopkOptions[] = {kShareOption};
 
 std::size_t topk_kept(const CodecInput& input, std::size_t elements) {
-  if (elements == 0) return 0;
-  const double wanted = std::ceil(input.options[0] * static_cast<double>(elements));
-  return std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, elements);
+  return share_of(input.options[0], elements);
 }
 
 std::size_t topk_bytes_max(const CodecInput& input, std::size_t elements) {
@@ -65,11 +57,7 @@ std::vector<std::size_t> largest_places(std::span<const float> values, std::size
 void topk_encode(const CodecInput& input, std::span<const float> values, Bytes& out) {
   const auto places = largest_places(values, topk_kept(input, values.size()));
   const auto count = static_cast<std::uint32_t>(places.size());
-  const auto append = [&](const auto& value) {
-    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&value);
-    out.insert(out.end(), bytes, bytes + sizeof value);
-  };
-  append(count);
+  append_value(count, out);
   std::size_t next = 0;
   for (const std::size_t place : places) {
     std::size_t gap = place - next;
@@ -77,7 +65,7 @@ void topk_encode(const CodecInput& input, std::span<const float> values, Bytes& 
     out.push_back(static_cast<std::uint8_t>(gap));
     next = place + 1;
   }
-  for (const std::size_t place : places) append(values[place]);
+  for (const std::size_t place : places) append_value(values[place], out);
 }
 
 Status topk_decode(const CodecInput& input, ByteSpan bytes, std::span<float> out) {
@@ -111,12 +99,8 @@ Status topk_decode(const CodecInput& input, ByteSpan bytes, std::span<float> out
 // The values left behind are the smallest: at most their share of the sum of squares.
 double topk_loss(const CodecInput& input, std::span<const float> values) {
   if (values.empty()) return 0;
-  double squares = 0;
-  for (const float value : values) {
-    squares += static_cast<double>(value) * static_cast<double>(value);
-  }
   const auto kept = static_cast<double>(topk_kept(input, values.size()));
-  return squares * (1 - kept / static_cast<double>(values.size()));
+  return sum_of_squares(values) * (1 - kept / static_cast<double>(values.size()));
 }
 
 }  // namespace

@@ -162,12 +162,16 @@ TEST(ParallelFor, CoversEachIndexOnceForAnyThreadCount) {
 TEST(ParallelTeam, SeesWhatEveryPartWroteBeforeTheBarrier) {
   for (const int threads : {1, 2, 3}) {
     set_thread_count(threads);
-    std::int64_t calls = 0;
+    std::vector<int> calls(8, 0);
+    std::vector<std::int64_t> told(8, 0);
     parallel_team(8, [&](std::int64_t part, std::int64_t parts) {
-      EXPECT_LE(parts, threads);
-      if (part == 0) calls = parts;
+      ++calls[static_cast<std::size_t>(part)];
+      told[static_cast<std::size_t>(part)] = parts;
     });
-    EXPECT_GE(calls, 1);
+    const std::int64_t size = told[0];
+    EXPECT_LE(size, threads);
+    EXPECT_EQ(std::count(calls.begin(), calls.end(), 1), size);
+    EXPECT_EQ(std::count(told.begin(), told.end(), size), size);
     // Each round, a value is the sum of all values of the round before.
     constexpr std::int64_t kValues = 12;
     constexpr int kRounds = 9;
