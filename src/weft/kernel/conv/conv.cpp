@@ -4,7 +4,8 @@
 #include "weft/kernel/conv/conv_onednn.h"
 #include "weft/kernel/conv/conv_plain.h"
 #include "weft/kernel/conv/direct_weights.h"
-#include "weft/kernel/conv/few_pixels.h"
+#include "weft/kernel/conv/few/few_channels.h"
+#include "weft/kernel/conv/few/few_pixels.h"
 #include "weft/kernel/conv/winograd/winograd.h"
 #include "weft/kernel/core/onednn.h"
 #include "weft/kernel/elementwise/elementwise.h"
@@ -49,8 +50,10 @@ void backward_plain(const Array& g, const Conv2dSaved& saved, const Conv2dWeight
 Array make_output(const Array& x, const Array& weight, const Array& bias,
                   const Conv2dGeometry& geometry, bool relu) {
   const Shape shape = conv2d_shape(x.shape(), weight.shape(), geometry);
-  if (x.dtype() == DType::kF64 || shape.num_elements() == 0)
+  if (x.dtype() == DType::kF64 || shape.num_elements() == 0 ||
+      few_channels::applies(x.shape(), weight.shape(), geometry)) {
     return Array::empty(shape, x.dtype(), x.device());
+  }
   if (winograd::applies(x.shape(), weight.shape(), geometry) ||
       few_pixels::applies(x.shape(), weight.shape(), geometry)) {
     return blocks_of_8(shape, x.device());
@@ -68,6 +71,8 @@ void conv_forward_body(const Array& x, const Array& weight, const Array& bias,
     winograd::conv2d_forward(x, weight, bias, geometry, relu, y);
   } else if (few_pixels::applies(x.shape(), weight.shape(), geometry)) {
     few_pixels::conv2d_forward(x, weight, bias, geometry, relu, y);
+  } else if (few_channels::applies(x.shape(), weight.shape(), geometry)) {
+    few_channels::conv2d_forward(x, weight, bias, geometry, relu, y);
   } else {
     onednn::conv2d_forward(x, weight, bias, geometry, relu, y);
   }

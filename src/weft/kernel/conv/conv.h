@@ -1,7 +1,8 @@
 // conv2d and its gradients over Arrays.
 //
-// f32 runs in our own kernels for 3x3 windows of stride 1 (winograd.h) and for the weight gradients
-// of first layers and of convolutions with larger strides (direct_weights.h), otherwise in oneDNN.
+// f32 runs in our own kernels for 3x3 windows of stride 1 (winograd.h), for few pixels or few
+// channels (few_pixels.h, few_channels.h) and for the weight gradients of first layers and of
+// convolutions with larger strides (direct_weights.h), otherwise in oneDNN.
 // Both use the memory order that is best for them: results are blocked Arrays unless that order is
 // plain, and inputs may be blocked. f64 (gradient checks) runs in plain loops. oneDNN's preparation
 // for a shape is cached.

@@ -230,6 +230,16 @@ TEST(ConvSweep, TilesAtEveryEdgeEqualSumsInF64) {
   }
 }
 
+TEST(ConvSweep, FewChannelsEqualSumsInF64) {
+  // LeNet's layers, and as many channels and pixels as its kernel takes, and one more.
+  check({{3, 1, 28, 28}, {6, 1, 5, 5}, {.padding = {2, 2}}}, 1);
+  check({{3, 6, 14, 14}, {16, 6, 5, 5}, {}}, 2);
+  check({{2, 15, 61, 65}, {16, 15, 3, 3}, {.padding = {1, 1}, .dilation = {1, 1}}}, 3);
+  check({{2, 15, 61, 66}, {16, 15, 3, 3}, {.padding = {1, 1}, .dilation = {1, 1}}}, 4);
+  check({{2, 3, 9, 40}, {17, 3, 3, 5}, {.padding = {0, 2}, .dilation = {2, 3}}}, 5);
+  check({{2, 3, 9, 40}, {13, 3, 3, 5}, {.padding = {0, 2}, .dilation = {2, 3}}}, 6);
+}
+
 TEST(ConvSweep, ManyChannelsTilesAndImagesEqualSumsInF64) {
   const Conv2dGeometry same{.padding = {1, 1}};
   // Filters in several chunks, in one group of tiles and in several.

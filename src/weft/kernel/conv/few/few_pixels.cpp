@@ -1,4 +1,4 @@
-#include "weft/kernel/conv/few_pixels.h"
+#include "weft/kernel/conv/few/few_pixels.h"
 
 #include <algorithm>
 

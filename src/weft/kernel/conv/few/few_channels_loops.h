@@ -1,0 +1,34 @@
+// The inner loops of few_channels.h, one build for each instruction set. Those with fused
+// multiplications give the same bits.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/base/isa/isa_loops.h"
+
+namespace weft {
+
+// Loops read and write up to so many floats behind the last position.
+inline constexpr std::int64_t kFewChannelsSlack = 64;
+
+// y[o * y_step + p] = bias[o] + sum over k of weight[o * depth + k] * x[taps[k] + p].
+struct FewChannelsPass {
+  const float* x;
+  const std::int64_t* taps;
+  const float* weight;
+  std::int64_t depth;
+  const float* bias;  // may be null
+  bool relu;
+  std::int64_t outputs;
+  std::int64_t positions;
+  float* y;
+  std::int64_t y_step;  // at least positions + kFewChannelsSlack
+};
+
+struct FewChannelsLoops {
+  void (*convolve)(const FewChannelsPass& pass);
+};
+
+WEFT_LOOPS(FewChannelsLoops, few_channels_loops)
+
+}  // namespace weft
