@@ -12,7 +12,8 @@
 namespace weft {
 
 // Runs its parts one after another. A part that can apply ReLU in its own pass over memory also
-// applies a ReLU that follows it.
+// applies a ReLU that follows it; a convolution may do so with a batch normalisation
+// (conv2d_normalized()).
 class Sequential : public Module {
  public:
   // `name` is the prefix of the part's parameters. Throws std::invalid_argument if it is taken, is
@@ -34,7 +35,7 @@ class Sequential : public Module {
   std::size_t size() const { return sequence_.size(); }
   // Returns part i.
   Module& operator[](std::size_t i) { return *sequence_.at(i).second; }
-  // If it is off, every ReLU runs by itself, with the same result up to rounding. It is on at
+  // If it is off, every part runs by itself, with the same result up to rounding. It is on at
   // first.
   void set_fusion(bool on) { fusion_ = on; }
 

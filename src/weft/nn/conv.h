@@ -37,6 +37,7 @@ class Conv2d : public ConvModule {
   Tensor forward(const Tensor& x) override;
   Tensor forward_relu(const Tensor& x) override;
   bool fuses_relu() const override { return true; }
+  Tensor forward_normalized(const Tensor& x, Module& norm, bool relu) override;
 
  private:
   Conv2dOptions options_;

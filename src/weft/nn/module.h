@@ -57,6 +57,12 @@ class Module {
   // Whether this is the plain ReLU, which the previous part may apply instead.
   virtual bool is_relu() const { return false; }
 
+  // This part and then `norm`, a batch normalisation, as one where that is possible; with `relu`
+  // max(x, 0) follows.
+  virtual Tensor forward_normalized(const Tensor& x, Module& norm, bool relu);
+  // Whether this normalises channels, which the previous part may do instead.
+  virtual bool is_batch_norm() const { return false; }
+
   // Modules start in training mode. Both functions apply to all parts below.
   void train(bool on = true);
   bool is_training() const { return training_; }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "weft/nn/module.h"
+#include "weft/op/conv.h"
 
 namespace weft {
 
@@ -20,6 +21,9 @@ class BatchNorm : public Module {
   Tensor forward(const Tensor& x) override;
   Tensor forward_relu(const Tensor& x) override;
   bool fuses_relu() const override { return true; }
+  bool is_batch_norm() const override { return true; }
+  // What it normalises with in evaluation.
+  EvaluatedNorm evaluated() { return {weight_, bias_, running_mean_, running_var_, shape_.eps}; }
 
  protected:
   BatchNorm(const BatchNormShape& shape, int ndim_min, int ndim_max, const char* name);

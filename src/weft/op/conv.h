@@ -30,6 +30,20 @@ struct Conv2dOptions {
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
               const Conv2dOptions& options = {});
 
+// The operands of batch_norm() in evaluation; weight and bias may be undefined.
+struct EvaluatedNorm {
+  const Tensor& weight;
+  const Tensor& bias;
+  Array& running_mean;
+  Array& running_var;
+  double eps;
+};
+// batch_norm() of conv2d(), then the activation of `options`. Where nothing is recorded and weights
+// are kept in other forms (kernel/core/prepared_weights.h), it is one convolution: its filters
+// contain the normalisation, so that results differ by rounding.
+Tensor conv2d_normalized(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                         const Conv2dOptions& options, const EvaluatedNorm& norm);
+
 struct Conv1dOptions {
   std::int64_t stride = 1;
   std::int64_t padding = 0;

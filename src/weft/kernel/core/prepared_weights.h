@@ -5,8 +5,9 @@
 // that unless the result is kept, which costs about the memory of the weights once more.
 // A kept form is used only if the weights' storage has reported no write since (Storage::version);
 // code that writes through a pointer reports that, or makes a new PreparedWeights. Results have the
-// same bits with and without kept forms, unless it asks for weights of 8 bits: matrix products then
-// use those (gemm/int8.h), which are not as exact.
+// same bits with and without kept forms, but for two: a convolution before a batch normalisation
+// becomes one with it (conv2d_normalized() in op/conv.h), which rounds differently, and matrix
+// products use weights of 8 bits (gemm/int8.h), which are not as exact, where it asks for these.
 // Threads: one at a time, which calls the kernels. Fails: never.
 #pragma once
 
@@ -27,6 +28,7 @@ enum class WeightForm : std::uint8_t {
   kInt8Rows,
   kWinogradFilters,  // kernel/conv
   kOnednnOrder,
+  kNormalizedFilters,  // op/conv
 };
 
 // The type of a matrix in products; the weights themselves stay as they are.

@@ -41,10 +41,16 @@ Sequential& Sequential::add(std::string name, std::unique_ptr<Module> part) {
 
 Tensor Sequential::forward(const Tensor& x) {
   Tensor value = x;
+  const auto relu_at = [this](std::size_t i) {
+    return i < sequence_.size() && sequence_[i].second->is_relu();
+  };
   for (std::size_t i = 0; i < sequence_.size(); ++i) {
     Module& part = *sequence_[i].second;
-    const bool relu_follows = i + 1 < sequence_.size() && sequence_[i + 1].second->is_relu();
-    if (fusion_ && relu_follows && part.fuses_relu()) {
+    if (fusion_ && i + 1 < sequence_.size() && sequence_[i + 1].second->is_batch_norm()) {
+      const bool relu = relu_at(i + 2);
+      value = part.forward_normalized(value, *sequence_[i + 1].second, relu);
+      i += relu ? 2 : 1;
+    } else if (fusion_ && relu_at(i + 1) && part.fuses_relu()) {
       value = part.forward_relu(value);
       ++i;
     } else {

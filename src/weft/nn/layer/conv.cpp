@@ -1,6 +1,7 @@
 #include "weft/nn/conv.h"
 
 #include "weft/nn/layer/sizes.h"
+#include "weft/nn/norm.h"
 
 namespace weft {
 
@@ -34,6 +35,16 @@ Tensor Conv2d::forward_relu(const Tensor& x) {
   Conv2dOptions options = options_;
   options.activation = Activation::kRelu;
   return conv2d(x, weight_, bias_, options);
+}
+
+Tensor Conv2d::forward_normalized(const Tensor& x, Module& norm, bool relu) {
+  auto* const batch_norm = dynamic_cast<BatchNorm2d*>(&norm);
+  if (batch_norm == nullptr || batch_norm->is_training()) {
+    return Module::forward_normalized(x, norm, relu);
+  }
+  Conv2dOptions options = options_;
+  if (relu) options.activation = Activation::kRelu;
+  return conv2d_normalized(x, weight_, bias_, options, batch_norm->evaluated());
 }
 
 Conv1d::Conv1d(const Conv1dShape& shape)

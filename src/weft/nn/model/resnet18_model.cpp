@@ -48,8 +48,8 @@ class BasicBlock : public Module {
   }
 
   Tensor forward(const Tensor& x) override {
-    const Tensor middle = bn1_.forward_relu(conv1_.forward(x));
-    const Tensor body = bn2_.forward(conv2_.forward(middle));
+    const Tensor middle = conv1_.forward_normalized(x, bn1_, true);
+    const Tensor body = conv2_.forward_normalized(middle, bn2_, false);
     return add_relu(body, shortcut_ != nullptr ? shortcut_->forward(x) : x);
   }
 
@@ -92,7 +92,7 @@ class ResNet18 : public Module {
         fc_(register_part("fc", std::make_unique<Linear>(512, classes))) {}
 
   Tensor forward(const Tensor& x) override {
-    Tensor value = bn1_.forward_relu(conv1_.forward(x));
+    Tensor value = conv1_.forward_normalized(x, bn1_, true);
     if (!small_) {
       value = max_pool2d(value, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}});
     }

@@ -42,6 +42,11 @@ void check_arena(const Layout& model, const Layout& arena) {
 
 Tensor Module::forward_relu(const Tensor& x) { return relu(forward(x)); }
 
+Tensor Module::forward_normalized(const Tensor& x, Module& norm, bool relu) {
+  const Tensor y = forward(x);
+  return relu ? norm.forward_relu(y) : norm.forward(y);
+}
+
 void Module::train(bool on) {
   training_ = on;
   for (const Part& part : parts_) part.module->train(on);
