@@ -28,6 +28,7 @@ enum class WeightForm : std::uint8_t {
   kInt8Rows,
   kWinogradFilters,  // kernel/conv
   kOnednnOrder,
+  kWindowPanels,
   kNormalizedFilters,  // op/conv
 };
 

@@ -1,11 +1,13 @@
 #include "weft/kernel/conv/few/few_pixels.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "weft/base/parallel.h"
 #include "weft/kernel/conv/conv_onednn.h"
 #include "weft/kernel/core/onednn.h"
 #include "weft/kernel/core/optional_operand.h"
+#include "weft/kernel/core/prepared_weights.h"
 #include "weft/kernel/gemm/gemm.h"
 
 namespace weft::few_pixels {
@@ -36,7 +38,7 @@ struct Blocks {
   std::int64_t width;
 };
 
-// The values that one result reads, channel by channel as a filter has them.
+// The values that one result reads: for each block of channels tap by tap, 8 at once.
 void copy_window(const Blocks& x, std::int64_t image, const Pair& first, const Shape& weight,
                  const Conv2dGeometry& geometry, float* row) {
   const std::int64_t taps = weight[2] * weight[3];
@@ -46,15 +48,16 @@ void copy_window(const Blocks& x, std::int64_t image, const Pair& first, const S
       const std::int64_t r = first[0] + tap / weight[3] * geometry.dilation[0];
       const std::int64_t c = first[1] + tap % weight[3] * geometry.dilation[1];
       const bool inside = r >= 0 && r < x.height && c >= 0 && c < x.width;
-      const float* const from = inside ? x.at(image, block, r * x.width + c) : nullptr;
-      for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-        to[lane * taps + tap] = inside ? from[lane] : 0.0F;
+      if (inside) {
+        std::copy_n(x.at(image, block, r * x.width + c), kLanes, to + tap * kLanes);
+      } else {
+        std::fill_n(to + tap * kLanes, kLanes, 0.0F);
       }
     }
   }
 }
 
-// rows[pixel of y][value of a filter].
+// rows[pixel of y][value of a window].
 void copy_windows(const Blocks& x, const Shape& y, const Shape& weight,
                   const Conv2dGeometry& geometry, float* rows) {
   const std::int64_t depth = weight[1] * weight[2] * weight[3];
@@ -79,6 +82,35 @@ void write_blocks(const float* products, const Blocks& y, std::int64_t images) {
   }
 }
 
+// Filters [O, C, kh, kw] as rows [O][value of a window].
+Array in_order_of_windows(const Array& weight) {
+  const std::int64_t taps = weight.dim(2) * weight.dim(3);
+  const std::int64_t depth = weight.dim(1) * taps;
+  Array rows = Array::empty({weight.dim(0), depth});
+  const float* const from = weight.data<float>();
+  float* const to = rows.data<float>();
+  parallel_for(weight.dim(0), 1 + kCopyGrain / depth, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin * depth; i < end * depth; i += kLanes * taps) {
+      for (std::int64_t tap = 0; tap < taps; ++tap) {
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+          to[i + tap * kLanes + lane] = from[i + lane * taps + tap];
+        }
+      }
+    }
+  });
+  return rows;
+}
+
+// Null where nothing is kept.
+std::shared_ptr<const PackedMatrix> packed_filters(const Array& weight) {
+  return PreparedWeights::get<PackedMatrix>(weight, WeightForm::kWindowPanels, [&] {
+    const Array rows = in_order_of_windows(weight);
+    const std::int64_t depth = rows.dim(1);
+    return std::make_shared<PackedMatrix>(GemmOperand{rows.data<float>(), 1, depth}, depth,
+                                          rows.dim(0));
+  });
+}
+
 }  // namespace
 
 bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
@@ -94,9 +126,9 @@ void conv2d_forward(const Array& given, const Array& given_weight, const Array& 
                     const Conv2dGeometry& geometry, bool relu, Array& y) {
   const Array x = in_blocks_of_8(given);
   const Shape& filters = given_weight.shape();
-  const Array weight = given_weight.contiguous().reshape({filters[0], -1});
+  const Array weight = given_weight.contiguous();
   const Array dense_bias = dense(bias);
-  const std::int64_t depth = weight.dim(1);
+  const std::int64_t depth = weight.size() / filters[0];
   const std::int64_t pixels = y.dim(0) * y.dim(2) * y.dim(3);
   const auto memory =
       Storage::allocate(static_cast<std::size_t>(pixels * (depth + filters[0])) * sizeof(float));
@@ -106,10 +138,11 @@ void conv2d_forward(const Array& given, const Array& given_weight, const Array& 
   const GemmOperand a{rows, depth, 1};
   const GemmOutput out{products, filters[0], false,
                        dense_bias.defined() ? dense_bias.data<float>() : nullptr, relu};
-  if (const auto packed = packed_weight(weight)) {
+  if (const auto packed = packed_filters(weight)) {
     gemm(pixels, a, *packed, out);
   } else {
-    gemm({pixels, filters[0], depth}, a, {weight.data<float>(), 1, depth}, out);
+    const Array b = in_order_of_windows(weight);
+    gemm({pixels, filters[0], depth}, a, {b.data<float>(), 1, depth}, out);
   }
   write_blocks(products, Blocks(y), y.dim(0));
 }
