@@ -58,7 +58,7 @@ struct Plan {
 };
 
 // Into an image whose padding is 0 already.
-void pad(const Plan& plan, const float* image, float* padded) {
+void pad_planes(const Plan& plan, const float* image, float* padded) {
   float* to = padded + plan.geometry.padding[0] * plan.width + plan.geometry.padding[1];
   for (std::int64_t c = 0; c < plan.x[1]; ++c) {
     for (std::int64_t i = 0; i < plan.x[2]; ++i) {
@@ -110,7 +110,7 @@ void conv2d_forward(const Array& given, const Array& given_weight, const Array& 
     float* const rows = padded + padded_floats;
     std::fill_n(padded, padded_floats, 0.0F);
     for (std::int64_t image = begin; image < end; ++image) {
-      pad(plan, images + image * x_floats, padded);
+      pad_planes(plan, images + image * x_floats, padded);
       few_channels_loops().convolve({padded, taps.data(), weight.data<float>(), plan.depth,
                                      dense_bias.defined() ? dense_bias.data<float>() : nullptr,
                                      relu, plan.y[1], plan.positions(), rows, plan.y_step()});

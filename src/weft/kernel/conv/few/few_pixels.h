@@ -3,8 +3,9 @@
 // The last layers of a network, for a single image, read large filters for little work: here packed
 // filters (kernel/core/prepared_weights.h) stream through the product, and all threads share them.
 // Minimal filtering would read four times as many bytes, and oneDNN's loops run on one thread.
-// The windows are copied to rows first ("im2col"), with 8 channels of a pixel side by side. Each sum
-// is one of gemm.h's, over the values of a window in that order. Deterministic: the same bits for any thread count.
+// The windows are copied to rows first ("im2col"), with 8 channels of a pixel side by side. A sum
+// is one of gemm.h's, over the values of a window in that order. Deterministic: the same bits for
+// any thread count.
 #pragma once
 
 #include "weft/kernel/conv/conv.h"
