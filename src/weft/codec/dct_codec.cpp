@@ -168,26 +168,26 @@ void dct_encode(const CodecInput& input, std::span<const float> values, Bytes& o
   DctWriter writer(out);
   std::vector<double> block;
   std::vector<double> coefficients;
-  for_each_dct_block(
-      input, values.size(),
-      [&](const DctChunk& chunk, CosineTransform& transform, std::size_t at, std::size_t count) {
-        block.assign(kCosineLanes * chunk.length, 0.0);
-        for (std::size_t lane = 0; lane < count; ++lane) {
-          const float* const from = values.data() + at + lane * chunk.length;
-          for (std::size_t n = 0; n < chunk.length; ++n) {
-            block[n * kCosineLanes + lane] = static_cast<double>(from[n]);
-          }
-        }
-        transform.forward(block);
-        coefficients.resize(chunk.length);
-        for (std::size_t lane = 0; lane < count; ++lane) {
-          for (std::size_t k = 0; k < chunk.length; ++k) {
-            coefficients[k] = block[k * kCosineLanes + lane];
-          }
-          writer.write(chunk, coefficients);
-        }
-        return true;
-      });
+  const auto encode_block = [&](const DctChunk& chunk, CosineTransform& transform, std::size_t at,
+                                std::size_t count) {
+    block.assign(kCosineLanes * chunk.length, 0.0);
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      const float* const from = values.data() + at + lane * chunk.length;
+      for (std::size_t n = 0; n < chunk.length; ++n) {
+        block[n * kCosineLanes + lane] = static_cast<double>(from[n]);
+      }
+    }
+    transform.forward(block);
+    coefficients.resize(chunk.length);
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      for (std::size_t k = 0; k < chunk.length; ++k) {
+        coefficients[k] = block[k * kCosineLanes + lane];
+      }
+      writer.write(chunk, coefficients);
+    }
+    return true;
+  };
+  for_each_dct_block(input, values.size(), encode_block);
   writer.finish();
 }
 
