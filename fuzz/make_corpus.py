@@ -245,13 +245,18 @@ SEEDS = {
     # The codec's place by name, the elements, and the payload alone.
     "codec": {
         "bf16": u8(0) + u16(2) + u16(0x3F80) + u16(0xC000),
-        "ef_sign": u8(1) + u16(10) + u8(1) + struct.pack("<f", 0.5) + b"\1" + u16(0x0105) + u16(0x0202),
-        "int8": u8(4) + u16(3) + struct.pack("<f", 0.25) + b"\x7f\x81\0",
-        "qsgd": u8(5) + u16(5) + struct.pack("<f", 1.5) + u32(50000)[:3],
-        "randomk": u8(6) + u16(150) + u64(3) + struct.pack("<ff", 1, -2),
-        "sign": u8(7) + u16(10) + u8(1) + u8(0) + u16(0x0105),
-        "topk": u8(8) + u16(300) + u32(3) + b"\2\xa9\2\0" + struct.pack("<fff", 1, -2, 3),
-        "topk_head": (u8(8) + u16(300) + u8(0) + u32(7) + u64(300) + u64(20) + u32(0)),
+        "dct": u8(1) + u16(4) + u64(0x3F80 | 127 << 18 | (1 | 10 << 2) << 26 | 2 << 36 | 3 << 46)[:7],
+        "ef_sign": u8(2) + u16(10) + u8(1) + struct.pack("<f", 0.5) + b"\1" + u16(0x0105) + u16(0x0202),
+        "fedzip": (u8(5) + u16(300) + u32(2) + u8(2) + struct.pack("<ff", -1, 2) + b"\1\1"
+                   + u32(5 << 1 | 1 << 8 | 36 << 10 | 1 << 16)[:3]),
+        "int8": u8(6) + u16(3) + struct.pack("<f", 0.25) + b"\x7f\x81\0",
+        "qsgd": u8(7) + u16(5) + struct.pack("<f", 1.5) + u32(50000)[:3],
+        "randomk": u8(8) + u16(150) + u64(3) + struct.pack("<ff", 1, -2),
+        "sign": u8(9) + u16(10) + u8(1) + u8(0) + u16(0x0105),
+        "sparseloco": (u8(10) + u16(100) + struct.pack("<ff", 0.5, 2)
+                       + u32(1 | (7 | 1 << 12) << 1 | (90 | 1 << 13) << 15)),
+        "topk": u8(11) + u16(300) + u32(3) + b"\2\xa9\2\0" + struct.pack("<fff", 1, -2, 3),
+        "topk_head": (u8(11) + u16(300) + u8(0) + u32(7) + u64(300) + u64(20) + u32(0)),
     },
     "line": {
         "report": (view(3) + several([u16(2) + u64(9) + u16(30)

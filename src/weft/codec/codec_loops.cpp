@@ -140,10 +140,106 @@ void keep(float* values, const float* rounded, float* residual, std::size_t coun
   }
 }
 
+std::uint32_t least_kept(const std::uint32_t* sizes, std::size_t count, std::size_t rank) {
+  std::uint32_t found = 0;
+  for (int bit = 30; bit >= 0; --bit) {
+    const auto least = static_cast<std::int32_t>(found | 1U << static_cast<unsigned>(bit));
+    std::uint32_t reached = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      reached += static_cast<std::int32_t>(sizes[i]) >= least ? 1U : 0U;
+    }
+    if (reached >= rank) found = static_cast<std::uint32_t>(least);
+    if (reached == rank) break;
+  }
+  return found;
+}
+
+// One value of each vector that is transformed.
+using Lanes [[gnu::vector_size(sizeof(double) * kCosineLanes)]] = double;
+
+inline Lanes lanes_at(const double* values, std::size_t n) {
+  Lanes lanes;
+  std::memcpy(&lanes, values + n * kCosineLanes, sizeof lanes);
+  return lanes;
+}
+inline void put_lanes(double* values, std::size_t n, const Lanes& lanes) {
+  std::memcpy(values + n * kCosineLanes, &lanes, sizeof lanes);
+}
+
+// The product with the matrix, whose entry of value n and coefficient k is cosines[(2n + 1) k]; the
+// cosines repeat after 4 times the length.
+template <bool kInverse>
+void cosine_odd(double* values, double* work, std::size_t length, const double* cosines) {
+  for (std::size_t to = 0; to < length; ++to) {
+    Lanes sum = {};
+    for (std::size_t from = 0; from < length; ++from) {
+      const std::size_t turn = kInverse ? (2 * to + 1) * from : (2 * from + 1) * to;
+      sum += lanes_at(values, from) * cosines[turn % (4 * length)];
+    }
+    put_lanes(work, to, sum);
+  }
+  std::memcpy(values, work, length * sizeof(Lanes));
+}
+
+void forward_part(double* values, double* work, std::size_t length, const double* secants,
+                  const CosineFactors& factors) {
+  if (length == 1) return;
+  if (length == factors.odd) return cosine_odd<false>(values, work, length, factors.cosines);
+  const std::size_t half = length / 2;
+  for (std::size_t n = 0; n < half; ++n) {
+    const Lanes one = lanes_at(values, n);
+    const Lanes other = lanes_at(values, length - 1 - n);
+    put_lanes(work, n, one + other);
+    put_lanes(work, half + n, (one - other) * secants[n]);
+  }
+  forward_part(work, values, half, secants + half, factors);
+  forward_part(work + half * kCosineLanes, values + half * kCosineLanes, half, secants + half,
+               factors);
+  for (std::size_t k = 0; k + 1 < half; ++k) {
+    put_lanes(values, 2 * k, lanes_at(work, k));
+    put_lanes(values, 2 * k + 1, lanes_at(work, half + k) + lanes_at(work, half + k + 1));
+  }
+  put_lanes(values, length - 2, lanes_at(work, half - 1));
+  put_lanes(values, length - 1, lanes_at(work, length - 1));
+}
+
+void inverse_part(double* values, double* work, std::size_t length, const double* secants,
+                  const CosineFactors& factors) {
+  if (length == 1) return;
+  if (length == factors.odd) return cosine_odd<true>(values, work, length, factors.cosines);
+  const std::size_t half = length / 2;
+  put_lanes(work, 0, lanes_at(values, 0));
+  put_lanes(work, half, lanes_at(values, 1));
+  for (std::size_t k = 1; k < half; ++k) {
+    put_lanes(work, k, lanes_at(values, 2 * k));
+    put_lanes(work, half + k, lanes_at(values, 2 * k + 1) + lanes_at(values, 2 * k - 1));
+  }
+  inverse_part(work, values, half, secants + half, factors);
+  inverse_part(work + half * kCosineLanes, values + half * kCosineLanes, half, secants + half,
+               factors);
+  for (std::size_t n = 0; n < half; ++n) {
+    const Lanes even = lanes_at(work, n);
+    const Lanes odd = lanes_at(work, half + n) * secants[n];
+    put_lanes(values, n, even + odd);
+    put_lanes(values, length - 1 - n, even - odd);
+  }
+}
+
+void cosine_forward(double* values, double* work, std::size_t length,
+                    const CosineFactors& factors) {
+  forward_part(values, work, length, factors.secants, factors);
+}
+
+void cosine_inverse(double* values, double* work, std::size_t length,
+                    const CosineFactors& factors) {
+  inverse_part(values, work, length, factors.secants, factors);
+}
+
 }  // namespace
 
 extern const CodecLoops WEFT_LOOPS_NAME(codec_loops) = {
-    encode_bf16, decode_bf16, encode_f16, decode_f16, encode_int8, decode_int8, add, keep};
+    encode_bf16, decode_bf16, encode_f16, decode_f16,     encode_int8,   decode_int8,
+    add,         keep,        least_kept, cosine_forward, cosine_inverse};
 
 }  // namespace weft
 

@@ -1,4 +1,5 @@
-// CodecLoops: the loops of wire_precision.h, compiled once for any processor and once for AVX2.
+// CodecLoops: the loops of wire_precision.h, of cosine_transform.h and of the choice of the largest
+// values, compiled once for any processor and once for AVX2.
 //
 // Both give the same bits. Threads: any. Fails: never.
 #pragma once
@@ -9,6 +10,16 @@
 #include "weft/base/isa/isa_loops.h"
 
 namespace weft {
+
+// So many vectors are transformed at once; their values stand side by side.
+inline constexpr std::size_t kCosineLanes = 4;
+
+// The factors of a transform, see cosine_transform.h. Borrowed.
+struct CosineFactors {
+  std::size_t odd = 1;
+  const double* secants = nullptr;
+  const double* cosines = nullptr;
+};
 
 // `bytes` at any alignment.
 struct CodecLoops {
@@ -22,6 +33,15 @@ struct CodecLoops {
   void (*add)(float* values, const float* other, std::size_t count);
   // residual[i] = values[i] - rounded[i], or 0; values[i] = rounded[i]
   void (*keep)(float* values, const float* rounded, float* residual, std::size_t count);
+  // A bound that `rank` of `sizes`, which are below 2^31, reach and no others, or where some are
+  // equal, the `rank`-th largest of them. In passes, one for each bit. REQUIRES: 0 < rank <= count.
+  std::uint32_t (*least_kept)(const std::uint32_t* sizes, std::size_t count, std::size_t rank);
+  // The sums of the DCT-II and of its inverse, without the scales. `values` and `work` have
+  // kCosineLanes * length doubles: value n of vector v is at n * kCosineLanes + v.
+  void (*cosine_forward)(double* values, double* work, std::size_t length,
+                         const CosineFactors& factors);
+  void (*cosine_inverse)(double* values, double* work, std::size_t length,
+                         const CosineFactors& factors);
 };
 
 // codec_loops(): the loops for this processor.

@@ -227,6 +227,95 @@ TEST(RandomkCodec, DrawsEachPlaceEquallyOften) {
   for (const int times : drawn) EXPECT_NEAR(times, 1000, 4.5 * deviation);
 }
 
+// 3 of 10 values, so r is 0. Gaps of 2, 0 and 4 are 110, 0 and 11110; -4 has the label 0, 4 has 1.
+TEST(FedzipCodec, ABytesLayoutByHand) {
+  const Codec codec = *Codec::parse("fedzip:ratio=0.3:clusters=2");
+  const Vector values = {0, 0, 4, -4, 0, 0, 0, 0, 4, 0};
+  const Bytes bytes = codec.encode(values);
+  EXPECT_EQ(bytes, (Bytes{3, 0, 0, 0, 2, 0, 0, 0x80, 0xc0, 0, 0, 0x80, 0x40, 1, 1, 0xcb, 0x0b}));
+  Vector out(values.size());
+  EXPECT_TRUE(codec.decode(bytes, out).ok());
+  EXPECT_EQ(out, values);
+}
+
+// The frequencies 45, 13, 12, 16, 9 and 5 of Cormen, Leiserson, Rivest and Stein: 224 bits.
+TEST(FedzipCodec, LabelsHaveHuffmansCode) {
+  Vector values;
+  const std::vector<std::size_t> counts = {45, 13, 12, 16, 9, 5};
+  for (std::size_t label = 0; label < counts.size(); ++label) {
+    values.insert(values.end(), counts[label], static_cast<float>(label + 1));
+  }
+  const Codec codec = *Codec::parse("fedzip:ratio=1:clusters=6");
+  const Bytes bytes = codec.encode(values);
+  const auto lengths = bytes.begin() + 4 + 1 + 6 * 4;
+  EXPECT_EQ(Bytes(lengths, lengths + 6), (Bytes{1, 3, 3, 3, 4, 4}));
+  // A bit for each gap of nothing.
+  EXPECT_EQ(bytes.size(), 4 + 1 + 6 * 4 + 6 + (100 + 224 + 7) / 8);
+  EXPECT_EQ(decoded("fedzip:ratio=1:clusters=6", values), values);
+}
+
+TEST(FedzipCodec, RoundsToTheMeansOfClusters) {
+  EXPECT_EQ(decoded("fedzip:ratio=1:clusters=3", {1, 12, 3, 20, 11, 2, 10}),
+            (Vector{2, 11, 2, 20, 11, 2, 11}));
+  EXPECT_EQ(decoded("fedzip:ratio=1:clusters=4", {1, 9, 1, 1}), (Vector{1, 9, 1, 1}))
+      << "two clusters have no values";
+  EXPECT_EQ(decoded("fedzip:ratio=1:clusters=1", {1, 9, 1, 1}), Vector(4, 3.0F));
+  EXPECT_EQ(decoded("fedzip:ratio=0.5:clusters=1", {1, 0, -9, 2}), (Vector{0, 0, -3.5F, -3.5F}));
+}
+
+// Gaps between random places at 1 % have the rest of 64 in 6 bits, a zero, and q / (1 - q) ones on
+// average, where q = 0.99^64 is the chance that a gap reaches 64. Two of four clusters have values.
+TEST(FedzipCodec, TakesAboutNineBitsForEachValue) {
+  const Codec codec = *Codec::parse("fedzip");
+  const std::size_t bytes = codec.encode(noise(1'000'000, 3)).size();
+  const double chance = std::pow(0.99, 64);
+  const double expected = 6 + 1 + chance / (1 - chance) + 1;
+  EXPECT_NEAR(8 * static_cast<double>(bytes) / 10'000, expected, 0.03);
+}
+
+TEST(FedzipCodec, RefusesWhatNoEncoderGives) {
+  const Codec codec = *Codec::parse("fedzip:ratio=0.3:clusters=2");
+  const Bytes good = {3, 0, 0, 0, 2, 0, 0, 0x80, 0xc0, 0, 0, 0x80, 0x40, 1, 1, 0xcb, 0x0b};
+  Vector out(10);
+  const auto code = [&](std::size_t at, std::uint8_t byte) {
+    Bytes bytes = good;
+    bytes[at] = byte;
+    return codec.decode(bytes, out).code();
+  };
+  EXPECT_EQ(code(0, 3), Code::kOk);
+  EXPECT_EQ(code(0, 4), Code::kCorrupt) << "more values than the share";
+  EXPECT_EQ(code(4, 3), Code::kCorrupt) << "more means than clusters";
+  EXPECT_EQ(code(8, 0x40), Code::kCorrupt) << "two means of 4";
+  EXPECT_EQ(code(14, 2), Code::kCorrupt) << "a code that is no tree";
+  EXPECT_EQ(code(13, 0), Code::kCorrupt) << "a code without bits beside another";
+  EXPECT_EQ(code(16, 0x1b), Code::kCorrupt) << "a bit after the end";
+  EXPECT_EQ(code(16, 0xff), Code::kCorrupt) << "a place beyond the end";
+  EXPECT_EQ(code(15, 0xeb), Code::kCorrupt) << "a mean that no value has: the labels are 1 1 1";
+  const auto lone = [&](const Bytes& bytes) { return codec.decode(bytes, out).code(); };
+  EXPECT_EQ(lone({0, 0, 0, 0}), Code::kOk);
+  EXPECT_EQ(out, Vector(10, 0.0F));
+  EXPECT_EQ(lone({0xff, 0xff, 0xff, 0xff}), Code::kOk);
+  EXPECT_TRUE(std::isnan(out[9]));
+  EXPECT_EQ(lone({0, 0, 0, 0, 0}), Code::kCorrupt);
+}
+
+// A tree with the right sum, but another one than Huffman's for the labels.
+TEST(FedzipCodec, RefusesACodeThatDoesNotSuitTheLabels) {
+  const Codec codec = *Codec::parse("fedzip:ratio=1:clusters=3");
+  const Vector values = {1, 1, 1, 5, 9};
+  Bytes bytes = codec.encode(values);
+  Vector out(values.size());
+  ASSERT_EQ(Bytes(bytes.begin() + 17, bytes.begin() + 20), (Bytes{1, 2, 2}));
+  // Each gap is 0; the codes are 0, 10 and 11.
+  ASSERT_EQ(Bytes(bytes.begin() + 20, bytes.end()), (Bytes{0b10000000, 0b00001100}));
+  EXPECT_TRUE(codec.decode(bytes, out).ok());
+  // With the lengths 2, 2 and 1 they are 10, 11 and 0.
+  bytes[17] = 2;
+  bytes[19] = 1;
+  bytes[20] = 0b10010010;
+  EXPECT_EQ(codec.decode(bytes, out).code(), Code::kCorrupt);
+}
+
 TEST(SignCodec, OneBitEachAndTheMajorityDecides) {
   EXPECT_EQ(decoded("sign", {0.5F, -2, 3, -0.1F}), (Vector{1, -1, 1, -1}));
   const Codec codec = *Codec::parse("sign");

@@ -8,10 +8,7 @@
 // 2018; k of the whole vector, not of each layer. Ties go to the lowest place, zeros stay behind.
 // About 5.3 bytes for each value kept at 1 %. Time O(elements), memory 4 bytes for each.
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <functional>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -32,30 +29,9 @@ std::size_t topk_bytes_max(const CodecInput& input, std::size_t elements) {
   return 4 + topk_kept(input, elements) * (kGapBytesMax + sizeof(float));
 }
 
-// Grows with the magnitude; infinity and NaN are the largest.
-std::uint32_t magnitude(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7fffffffU; }
-
-std::vector<std::size_t> largest_places(std::span<const float> values, std::size_t count) {
-  if (count == 0) return {};
-  std::vector<std::uint32_t> sizes(values.size());
-  std::ranges::transform(values, sizes.begin(), magnitude);
-  const auto last = sizes.begin() + static_cast<std::ptrdiff_t>(count - 1);
-  std::nth_element(sizes.begin(), last, sizes.end(), std::greater<>());
-  const std::uint32_t least = *last;
-  const auto larger = std::count_if(sizes.begin(), last, [&](auto size) { return size > least; });
-  std::size_t ties = least == 0 ? 0 : count - static_cast<std::size_t>(larger);
-  std::vector<std::size_t> places;
-  places.reserve(count);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint32_t size = magnitude(values[i]);
-    if (size > least || (size == least && ties > 0)) places.push_back(i);
-    if (size == least && ties > 0) --ties;
-  }
-  return places;
-}
-
 void topk_encode(const CodecInput& input, std::span<const float> values, Bytes& out) {
-  const auto places = largest_places(values, topk_kept(input, values.size()));
+  LargestPlaces largest;
+  const auto places = largest.find(values, topk_kept(input, values.size()));
   const auto count = static_cast<std::uint32_t>(places.size());
   append_value(count, out);
   std::size_t next = 0;

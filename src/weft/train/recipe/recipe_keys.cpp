@@ -196,9 +196,10 @@ constexpr RecipeKey kKeys[] = {
      "mean of that round, and sending starts only after the whole backward pass."},
     {"group.wire", WEFT_SLOT(group.wire), 0, 0, "",
      "The codec with which gradients are sent: f32; bf16, f16 or int8, which round them on the "
-     "way; or topk, randomk, qsgd, ef_sign or sign, with which each member encodes its own. An "
-     "option follows the name, as in \"topk:ratio=0.01\". Except with qsgd and sign, each member "
-     "adds what its codec drops to the next round; all members still hold the same bits."},
+     "way; or topk, randomk, sparseloco, fedzip, dct, qsgd, ef_sign or sign, with which each "
+     "member encodes its own. An option follows the name, as in \"topk:ratio=0.01\". Except with "
+     "qsgd and sign, each member adds what its codec drops to the next round; all members still "
+     "hold the same bits."},
     {"local.outer", WEFT_SLOT(local.outer), 0, 0, "plain|nesterov",
      "With local.steps above 1: how the parameters follow the mean change of the members' "
      "parameters; plain with local.outer_rate = 1 takes the mean of the members' parameters."},
