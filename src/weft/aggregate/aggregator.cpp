@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "weft/aggregate/aggregator_def.h"
+#include "weft/aggregate/math/aggregate_loops.h"
+#include "weft/aggregate/math/columns.h"
 #include "weft/base/nearest_name.h"
 #include "weft/base/text/option_text.h"
 
@@ -29,8 +29,13 @@ constexpr const AggregatorDef* kAggregators[] = {
 constexpr std::string_view kMean = "mean";
 constexpr std::size_t kStepsMax = 8;
 constexpr std::size_t kTextMax = 512;
-// Coordinates that are combined together, so that they stay in the cache.
-constexpr std::size_t kBlock = 256;
+// Coordinates that are combined together: many, so that each update is read in long pieces, and
+// fewer where there are many rows, so that all stays in the second cache.
+constexpr std::size_t kBlock = 1024;
+constexpr std::size_t kBlockMin = 256;
+constexpr std::size_t kBlockValues = 65536;
+// Between the rows, which would else begin at places that share the lines of a cache.
+constexpr std::size_t kBlockGap = 16;
 
 Status unknown_rule(std::string_view name) {
   std::vector<std::string_view> names = {kMean};
@@ -39,34 +44,35 @@ Status unknown_rule(std::string_view name) {
                                       name, did_you_mean(name, names)));
 }
 
-float mean_of_column(const RuleInput& /*input*/, std::span<float> values) {
-  double sum = 0;
-  for (const float value : values) sum += static_cast<double>(value);
-  return static_cast<float>(sum / static_cast<double>(values.size()));
-}
-
-// Some coordinates: `count` from `begin` on.
-struct Coordinates {
-  std::size_t begin = 0;
-  std::size_t count = 0;
-};
-
-// out[i * step] = the weighted sum of the inputs at coordinate i, at most kBlock of them; infinity
-// for NaN, so that values have an order.
+// row[i] = the weighted sum of the inputs at coordinate at + i, infinity for NaN.
 void mix(std::span<const std::span<const float>> inputs, std::span<const double> weights,
-         Coordinates at, std::size_t step, std::span<float> out) {
+         std::size_t at, std::span<float> row) {
+  const AggregateLoops& loops = aggregate_loops();
+  const std::ptrdiff_t left_out = std::ranges::count(weights, 0.0);
+  const auto one = std::ranges::find(weights, 1.0);
+  if (left_out == std::ssize(weights) - 1 && one != weights.end()) {
+    const auto input = static_cast<std::size_t>(one - weights.begin());
+    loops.copy(inputs[input].data() + at, row.data(), row.size());
+    return;
+  }
   std::array<double, kBlock> sums{};
   for (std::size_t input = 0; input < inputs.size(); ++input) {
     // A weight of 0 leaves an update out, whatever is in it.
     if (weights[input] == 0) continue;
-    const float* const values = inputs[input].data() + at.begin;
-    for (std::size_t i = 0; i < at.count; ++i) {
-      sums[i] += weights[input] * static_cast<double>(values[i]);
-    }
+    loops.add(sums.data(), inputs[input].data() + at, weights[input], row.size());
   }
-  for (std::size_t i = 0; i < at.count; ++i) {
-    const auto value = static_cast<float>(sums[i]);
-    out[i * step] = std::isnan(value) ? std::numeric_limits<float>::infinity() : value;
+  loops.round(sums.data(), row.data(), row.size());
+}
+
+// The values of each coordinate side by side, as `column` takes them.
+void combine_columns(const AggregatorDef& def, const RuleInput& input, const ColumnBlock& block,
+                     std::span<float> out) {
+  std::vector<float> column(block.rows);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    for (std::size_t row = 0; row < block.rows; ++row) {
+      column[row] = block.values[row * block.stride + i];
+    }
+    out[i] = def.column(input, column);
   }
 }
 
@@ -165,19 +171,25 @@ void Aggregator::combine(std::span<const std::span<const float>> inputs,
                          const WeightMatrix& weights, const AggregateRound& round,
                          std::span<float> out) const {
   const AggregatorDef* const last = steps_.empty() ? nullptr : steps_.back().def;
-  const auto column = last != nullptr && last->column != nullptr ? last->column : mean_of_column;
   const RuleInput input{weights.rows(), round.liars, round.seed,
                         steps_.empty() ? std::span<const double>() : steps_.back().options};
   const auto rows = static_cast<std::size_t>(weights.rows());
-  std::vector<float> columns(kBlock * rows);
-  for (std::size_t at = 0; at < out.size(); at += kBlock) {
-    const std::size_t count = std::min(kBlock, out.size() - at);
+  const std::size_t block_size = std::clamp(kBlockValues / rows, kBlockMin, kBlock);
+  const std::size_t stride = block_size + kBlockGap;
+  std::vector<float> values(stride * rows);
+  for (std::size_t at = 0; at < out.size(); at += block_size) {
+    const std::size_t count = std::min(block_size, out.size() - at);
     for (std::size_t row = 0; row < rows; ++row) {
-      const auto place = std::span(columns).subspan(row);
-      mix(inputs, weights.row(static_cast<int>(row)), {at, count}, rows, place);
+      const auto place = std::span(values).subspan(row * stride, count);
+      mix(inputs, weights.row(static_cast<int>(row)), at, place);
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      out[at + i] = column(input, std::span(columns).subspan(i * rows, rows));
+    const ColumnBlock block{values.data(), rows, stride};
+    if (last == nullptr || last->column == nullptr) {
+      means_of_rows(block, 0, rows, out.subspan(at, count));
+    } else if (last->columns != nullptr) {
+      last->columns(input, block, out.subspan(at, count));
+    } else {
+      combine_columns(*last, input, block, out.subspan(at, count));
     }
   }
 }

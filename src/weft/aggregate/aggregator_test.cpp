@@ -87,6 +87,12 @@ TEST(Aggregator, RulesGiveTheReferencesValuesInGeneralPosition) {
        {0.683089973226, 0.278765887411, 0.721965454822, 0.239631619616}},
       {"mda", {0.437619094196, 0.481739333105, 0.485627840797, 0.447370711318}},
       {"bulyan", {0.753730979066, 1.16430361768, 1.01443980237, -0.0576592673389}},
+      {"flag:rank=1:rounds=1", {0.171091480423, 0.275007242743, 0.296599381499, 0.113995241908}},
+      {"flag:rank=2:rounds=1", {0.522971608500, 0.112744155094, 0.326031417623, -0.0992565659290}},
+      {"flag:rank=2", {0.496952661531, 0.163480303786, 0.309948980305, -0.114251785078}},
+      {"flag:rank=3:rounds=100",
+       {0.555745424383, 0.137544765472, 0.274695774495, -0.0792003764883}},
+      {"flag", {0.596625707844, 0.0346729211110, 0.288386985738, 0.0764865684168}},
   };
   for (const Golden& golden : goldens) {
     EXPECT_THAT(aggregate(golden.rule, general_position(), 2),
@@ -191,25 +197,50 @@ void expect_robust(const Bound& bound, const std::vector<Update>& updates, int l
   }
 }
 
+// Mixing first makes of a rule's bound 8 f / (n - f) (1 + kappa), as the same paper shows.
+template <double (*kKappa)(double ratio)>
+double mixed_first(double ratio) {
+  return 8 * ratio / (1 + ratio) * (1 + kKappa(ratio));
+}
+
+double kappa_of_krum(double ratio) { return 6 * (1 + ratio); }
+double kappa_of_middle(double ratio) { return 4 * (1 + ratio) * (1 + ratio); }
+double kappa_of_trimmed(double ratio) { return 6 * ratio * (1 + ratio); }
+
+// Liars at one place, far out, near the others, or each elsewhere.
+std::vector<Update> with_liars(int members, int liars, int trial, Rng& rng) {
+  std::vector<Update> updates;
+  const bool together = trial % 2 == 0;
+  const double far = std::pow(10, trial % 5 - 1);
+  for (int i = 0; i < members; ++i) {
+    if (together && i > 0 && i < liars) {
+      updates.push_back(updates.front());
+      continue;
+    }
+    Update& update = updates.emplace_back();
+    for (int k = 0; k < 3; ++k) {
+      update.push_back(static_cast<float>((i < liars ? far : 1) * rng.normal()));
+    }
+  }
+  return updates;
+}
+
 TEST(Aggregator, RobustRulesKeepTheirBoundForEverySetOfHonestMembers) {
-  const auto krum = [](double ratio) { return 6 * (1 + ratio); };
-  const auto middle = [](double ratio) { return 4 * (1 + ratio) * (1 + ratio); };
   const std::vector<Bound> bounds = {
-      {"median", middle},
-      {"geometric_median:rounds=2000", middle},
-      {"trimmed_mean", [](double ratio) { return 6 * ratio * (1 + ratio); }},
-      {"krum", krum},
+      {"median", kappa_of_middle},
+      {"geometric_median:rounds=2000", kappa_of_middle},
+      {"trimmed_mean", kappa_of_trimmed},
+      {"krum", kappa_of_krum},
+      {"nnm median", mixed_first<kappa_of_middle>},
+      {"nnm geometric_median:rounds=2000", mixed_first<kappa_of_middle>},
+      {"nnm trimmed_mean", mixed_first<kappa_of_trimmed>},
+      {"nnm krum", mixed_first<kappa_of_krum>},
   };
   Rng rng(7);
-  for (int trial = 0; trial < 40; ++trial) {
+  for (int trial = 0; trial < 60; ++trial) {
     const int liars = 1 + trial % 3;
-    const int members = 2 * liars + 3;
-    std::vector<Update> updates;
-    for (int i = 0; i < members; ++i) {
-      const double far = i < liars ? std::pow(10, trial % 5) : 1;
-      Update& update = updates.emplace_back();
-      for (int k = 0; k < 3; ++k) update.push_back(static_cast<float>(far * rng.normal()));
-    }
+    const int members = std::min(9, 2 * liars + 3 + trial % 4);
+    const std::vector<Update> updates = with_liars(members, liars, trial, rng);
     for (const Bound& bound : bounds) expect_robust(bound, updates, liars);
   }
 }

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "weft/aggregate/aggregator_def.h"
-#include "weft/aggregate/columns.h"
 #include "weft/aggregate/krum_scores.h"
+#include "weft/aggregate/math/columns.h"
 
 namespace weft {
 namespace {

@@ -6,39 +6,34 @@
 #include <limits>
 #include <utility>
 
+#include "weft/aggregate/math/aggregate_loops.h"
+
 namespace weft {
 namespace {
 
 constexpr double kInfinitelyFar = std::numeric_limits<double>::infinity();
 // So that a block of all updates stays in the cache while its pairs are measured.
 constexpr std::size_t kBlockElements = 1024;
-// Sums beside each other, which the processor adds at once; a fixed number fixes the order.
-constexpr std::size_t kPartialSums = 8;
+constexpr int kTogether = static_cast<int>(kMeasuredTogether);
 
 // How many times as long as the median norm an update within reach may be.
 constexpr double kNormsApart = 1e8;
 
-double sum_of(const std::array<double, kPartialSums>& sums) {
-  double total = 0;
-  for (const double sum : sums) total += sum;
-  return total;
-}
+using Table = std::array<double, kMeasuredTogether * kMeasuredTogether>;
 
-double squared_distance(const float* a, const float* b, std::size_t count) {
-  std::array<double, kPartialSums> sums{};
-  for (std::size_t i = 0; i < count; ++i) {
-    const double difference = static_cast<double>(a[i]) - static_cast<double>(b[i]);
-    sums[i % kPartialSums] += difference * difference;
+// From the points a to a + 3, by row, to the points b to b + 3; those behind the last one are the
+// last, measured for nothing.
+Table distances_between(std::span<const float* const> points, int a, int b, std::size_t count) {
+  const auto last = static_cast<int>(points.size()) - 1;
+  std::array<const float*, kMeasuredTogether> from{};
+  std::array<const float*, kMeasuredTogether> to{};
+  for (int k = 0; k < kTogether; ++k) {
+    from[static_cast<std::size_t>(k)] = points[static_cast<std::size_t>(std::min(a + k, last))];
+    to[static_cast<std::size_t>(k)] = points[static_cast<std::size_t>(std::min(b + k, last))];
   }
-  return sum_of(sums);
-}
-
-double squared_norm(const float* a, std::size_t count) {
-  std::array<double, kPartialSums> sums{};
-  for (std::size_t i = 0; i < count; ++i) {
-    sums[i % kPartialSums] += static_cast<double>(a[i]) * static_cast<double>(a[i]);
-  }
-  return sum_of(sums);
+  Table sums{};
+  aggregate_loops().distances(from.data(), to.data(), count, sums.data());
+  return sums;
 }
 
 }  // namespace
@@ -54,14 +49,21 @@ std::size_t Distances::index(int a, int b) const {
 
 void Distances::measure(std::span<const std::span<const float>> inputs) {
   const std::size_t elements = inputs.empty() ? 0 : inputs.front().size();
+  const std::vector<float> origin(std::min(kBlockElements, elements));
+  std::vector<const float*> points(inputs.size() + 1);
   for (std::size_t at = 0; at < elements; at += kBlockElements) {
+    std::ranges::transform(inputs, points.begin(), [at](auto input) { return input.data() + at; });
+    points.back() = origin.data();
     const std::size_t count = std::min(kBlockElements, elements - at);
-    for (int a = 0; a < members_; ++a) {
-      const float* const first = inputs[static_cast<std::size_t>(a)].data() + at;
-      values_[index(a, members_)] += squared_norm(first, count);
-      for (int b = a + 1; b < members_; ++b) {
-        const float* const second = inputs[static_cast<std::size_t>(b)].data() + at;
-        values_[index(a, b)] += squared_distance(first, second, count);
+    for (int a = 0; a < members_; a += kTogether) {
+      for (int b = a + 1; b <= members_; b += kTogether) {
+        const Table some = distances_between(points, a, b, count);
+        for (int pair = 0; pair < kTogether * kTogether; ++pair) {
+          const int from = a + pair / kTogether;
+          const int to = b + pair % kTogether;
+          if (from >= to || to > members_) continue;
+          values_[index(from, to)] += some[static_cast<std::size_t>(pair)];
+        }
       }
     }
   }

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "weft/aggregate/aggregator_def.h"
-#include "weft/aggregate/columns.h"
+#include "weft/aggregate/math/columns.h"
 
 namespace weft {
 

@@ -1,6 +1,6 @@
 // median: of each coordinate.
 #include "weft/aggregate/aggregator_def.h"
-#include "weft/aggregate/columns.h"
+#include "weft/aggregate/math/columns.h"
 
 namespace weft {
 
@@ -11,6 +11,8 @@ extern const AggregatorDef median_aggregator = {
     .least_text = "2 f + 1",
     .column = [](const RuleInput& /*input*/,
                  std::span<float> values) { return static_cast<float>(median_of(values)); },
+    .columns = [](const RuleInput& /*input*/, const ColumnBlock& block,
+                  std::span<float> out) { medians_of(block, out); },
 };
 
 }  // namespace weft

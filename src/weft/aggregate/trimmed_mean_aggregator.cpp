@@ -1,6 +1,6 @@
 // trimmed_mean: of each coordinate, without the f smallest and the f largest values.
 #include "weft/aggregate/aggregator_def.h"
-#include "weft/aggregate/columns.h"
+#include "weft/aggregate/math/columns.h"
 
 namespace weft {
 
@@ -14,6 +14,10 @@ extern const AggregatorDef trimmed_mean_aggregator = {
     .column =
         [](const RuleInput& input, std::span<float> values) {
           return static_cast<float>(trimmed_mean_of(values, input.liars));
+        },
+    .columns =
+        [](const RuleInput& input, const ColumnBlock& block, std::span<float> out) {
+          trimmed_means_of(block, static_cast<std::size_t>(input.liars), out);
         },
 };
 

@@ -4,14 +4,15 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/attack/lying_member.h"
 #include "weft/attack/lying_owner.h"
-#include "weft/attack/sign_flip.h"
 #include "weft/base/hash.h"
 #include "weft/base/log.h"
 #include "weft/base/thread.h"
@@ -29,7 +30,7 @@ namespace {
 constexpr int kPeers = 7;
 constexpr int kLiars = 2;
 // So that two liars outweigh five others in a mean.
-constexpr float kFactor = 4;
+constexpr std::string_view kLie = "sign_flip:scale=4";
 constexpr int kSteps = 80;
 constexpr Round kFalsifiesFrom = Round(20);
 
@@ -133,7 +134,7 @@ Outcome train(const Setting& setting) {
       member.group = make_swarm_exchange(std::move(joined).value());
     }
     if (i >= kPeers - setting.sign_flippers) {
-      member.lies = make_sign_flip(*member.group, kFactor);
+      member.lies = make_lying_member(*member.group, *Attack::parse(kLie));
     }
   }
   {

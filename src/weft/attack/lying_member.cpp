@@ -1,4 +1,4 @@
-#include "weft/attack/sign_flip.h"
+#include "weft/attack/lying_member.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,20 +7,24 @@
 namespace weft {
 namespace {
 
-class SignFlip final : public RoundExchange {
+class LyingMember final : public RoundExchange {
  public:
-  SignFlip(RoundExchange& inner, float factor) : inner_(inner), factor_(-factor) {}
+  LyingMember(RoundExchange& inner, Attack attack) : inner_(inner), attack_(std::move(attack)) {}
 
   Status begin(std::int64_t elements) override {
     // What was lent to the round before is given back by now.
-    lies_.resize(static_cast<std::size_t>(elements));
+    own_.resize(static_cast<std::size_t>(elements));
+    lies_.resize(own_.size());
+    ready_ = 0;
     return inner_.begin(elements);
   }
   void contribute(std::int64_t offset, std::span<const float> values) override {
-    const std::span<float> lies =
-        std::span(lies_).subspan(static_cast<std::size_t>(offset), values.size());
-    std::ranges::transform(values, lies.begin(), [this](float value) { return factor_ * value; });
-    inner_.contribute(offset, lies);
+    std::ranges::copy(values, own_.begin() + static_cast<std::ptrdiff_t>(offset));
+    ready_ += values.size();
+    if (ready_ < own_.size()) return;
+    const std::span<const float> known = own_;
+    attack_.forge({.honest = {&known, 1}, .own = known, .seed = memory_.rounds}, memory_, lies_);
+    inner_.contribute(0, lies_);
   }
 
   Result<Turn> next() override { return inner_.next(); }
@@ -33,14 +37,17 @@ class SignFlip final : public RoundExchange {
 
  private:
   RoundExchange& inner_;
-  const float factor_;
+  const Attack attack_;
+  AttackMemory memory_;
+  std::vector<float> own_;
   std::vector<float> lies_;
+  std::size_t ready_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<RoundExchange> make_sign_flip(RoundExchange& inner, float factor) {
-  return std::make_unique<SignFlip>(inner, factor);
+std::unique_ptr<RoundExchange> make_lying_member(RoundExchange& inner, Attack attack) {
+  return std::make_unique<LyingMember>(inner, std::move(attack));
 }
 
 }  // namespace weft
