@@ -24,6 +24,7 @@ AddressBookOptions book_options(const GossipOptions& options) {
 
 // Members that have an edge alone are taken for neighbours up to this number.
 constexpr std::size_t kAskedEdgesMax = 512;
+static_assert(kBookRecordsMax + kAskedEdgesMax <= kGossipDegreeMax);
 // A topology that allows more neighbours gets room for them as a member has them.
 constexpr std::size_t kUsualDegreeMax = 64;
 
@@ -229,7 +230,7 @@ Status GossipCore::begin(SharedBytes parameters, TimePoint now) {
   return {};
 }
 
-// An edge that only the other end has exists from its next turn on.
+// An edge that only the other end has exists from its next slot on.
 bool GossipCore::asks_for(const Link& link) const {
   const std::uint64_t period = topology_.period;
   return link.asked_for != Round() && link.asked_for.value() + period >= round_.value() &&
@@ -278,13 +279,14 @@ GossipMix GossipCore::finish(std::span<float> mixed, TimePoint now) {
     const ReceivedVector* vector;
     float weight;
   };
+  const std::size_t own_degree = std::max(degree_, options_.weight_degree);
   // By id, so that the sum has the same bits whatever came first.
   std::vector<Part> parts;
   float others = 0;
   for (const PeerId& peer : sent_to_) {
     const ReceivedVector* const vector = inbox_.find(peer, round_);
     if (vector == nullptr) continue;
-    const auto weight = static_cast<float>(metropolis_weight(degree_, vector->head().degree));
+    const auto weight = static_cast<float>(metropolis_weight(own_degree, vector->head().degree));
     parts.push_back({vector, weight});
     others += weight;
   }

@@ -77,6 +77,9 @@ struct GossipOptions {
   SharedBytes first_parameters{};
   Round last_round = Round(~std::uint64_t{0} >> 1U);
   Topology topology{};
+  // Weights count each member as one of at least this many neighbours, which all members must know;
+  // 0: Metropolis weights.
+  std::size_t weight_degree = 0;
   // How long a round waits for neighbours once the own part is done.
   Duration deadline = std::chrono::seconds(2);
   // The first round begins when this many members are there, or after start_timeout with those that

@@ -87,6 +87,7 @@ void add_gossip(Values& all) {
       {"gossip.degree", number(gossip.topology.degree_max(64))},
       {"gossip.expiry_rounds", number(gossip.book.expiry_rounds)},
       {"gossip.topology", gossip.topology.text()},
+      {"gossip.weights", gossip.weight_degree == 0 ? "metropolis" : "uniform"},
   });
 }
 

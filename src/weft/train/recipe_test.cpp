@@ -338,6 +338,24 @@ TEST(Recipe, GossipTakesEachTopologyWithItsOptionsAndTheDegreeOfItsKey) {
               HasSubstr("gossip.degree: expected none beside"));
 }
 
+TEST(Recipe, UniformWeightsTakeATopologyWhoseDegreeAllMembersKnow) {
+  Recipe recipe;
+  recipe.group.exchange = "gossip";
+  EXPECT_EQ(gossip_weight_degree(recipe), 0U);
+  recipe.gossip.weights = "uniform";
+  for (const auto& [topology, degree] : std::vector<std::pair<const char*, std::size_t>>{
+           {"ring", 2}, {"random_regular:degree=6", 6}, {"grid", 4}, {"one_peer_exponential", 1}}) {
+    recipe.gossip.topology = topology;
+    EXPECT_EQ(check_recipe(recipe).message(), "");
+    EXPECT_EQ(gossip_weight_degree(recipe), degree) << topology;
+  }
+  for (const char* const topology : {"star", "complete", "exponential", "erdos_renyi"}) {
+    recipe.gossip.topology = topology;
+    EXPECT_THAT(check_recipe(recipe).message(),
+                HasSubstr("gossip.weights: expected \"metropolis\" with"));
+  }
+}
+
 TEST(Recipe, OnlyLengthGroupAndCheckpointsMayChangeOnResume) {
   const Recipe base;
   Recipe other;

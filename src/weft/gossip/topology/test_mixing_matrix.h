@@ -27,7 +27,7 @@ inline std::vector<PeerId> test_ids(std::size_t count, std::uint64_t seed) {
 class MixingMatrix {
  public:
   MixingMatrix(const std::vector<PeerId>& ids, const Topology& topology, Round round = Round(1),
-               std::size_t weight_degree = 1)
+               std::size_t weight_degree = 0)
       : rows_(ids.size(), std::vector<double>(ids.size())) {
     std::map<PeerId, std::size_t> place;
     for (std::size_t i = 0; i < ids.size(); ++i) place[ids[i]] = i;

@@ -11,6 +11,7 @@
 // Threads: values. Fails: kInvalidArgument with file and line, the value and the remedy.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -162,6 +163,7 @@ struct Recipe {
     std::int64_t degree = 4;
     std::int64_t deadline_ms = 2000;
     std::int64_t expiry_rounds = 64;
+    std::string weights = "metropolis";
   } gossip;
   // What becomes of the members' gradients; see aggregate/aggregator.h.
   struct Aggregate {
@@ -223,6 +225,8 @@ OuterOptions outer_options(const Recipe::Local& local);
 bool gossips(const Recipe& recipe);
 // gossip.topology with gossip.degree and run.seed.
 Result<Topology> gossip_topology(const Recipe& recipe);
+// GossipOptions::weight_degree of gossip.weights. REQUIRES: check_recipe().
+std::size_t gossip_weight_degree(const Recipe& recipe);
 // What a loose exchange has no use for, or breaks; part of check_recipe().
 Status check_gossip(const Recipe& recipe);
 

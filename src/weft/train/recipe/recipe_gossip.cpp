@@ -35,6 +35,22 @@ static Status check_topology(const Recipe& recipe) {
   return {};
 }
 
+std::size_t gossip_weight_degree(const Recipe& recipe) {
+  const Result<Topology> topology = gossip_topology(recipe);
+  if (recipe.gossip.weights != "uniform" || !topology.ok()) return 0;
+  return topology->degree_max(1);
+}
+
+static Status check_weights(const Recipe& recipe) {
+  WEFT_TRY_ASSIGN(const Topology topology, gossip_topology(recipe));
+  if (recipe.gossip.weights != "uniform" || topology.has_fixed_degree()) return {};
+  return invalid_argument(
+      fmt::format("gossip.weights: expected \"metropolis\" with gossip.topology = \"{}\", whose "
+                  "largest number of "
+                  "neighbours depends on the members, which not all count alike, got \"uniform\"",
+                  recipe.gossip.topology));
+}
+
 Status check_gossip(const Recipe& recipe) {
   if (!gossips(recipe)) {
     return Topology::parse(recipe.gossip.topology).status().with_context("gossip.topology");
@@ -48,6 +64,7 @@ Status check_gossip(const Recipe& recipe) {
     return refuse("gossip.degree", "an even number", std::to_string(recipe.gossip.degree));
   }
   WEFT_TRY(check_topology(recipe));
+  WEFT_TRY(check_weights(recipe));
   if (recipe.local.steps > 1) return refuse("local.steps", "1", std::to_string(recipe.local.steps));
   if (group.audit) return refuse("group.audit", "false", "true");
   if (group.wait != "all") return refuse("group.wait", "\"all\"", group.wait);

@@ -95,6 +95,11 @@ constexpr RecipeKey kKeys[] = {
     {"gossip.topology", WEFT_SLOT(gossip.topology), 0, 512, "",
      "Which members are neighbours: a topology of docs/gossip.md, with its options, such as ring "
      "or \"erdos_renyi:p=0.05\"."},
+    {"gossip.weights", WEFT_SLOT(gossip.weights), 0, 0, "metropolis|uniform",
+     "How much a neighbour's parameters count. metropolis: 1 / (1 + the larger number of "
+     "neighbours "
+     "of the two); uniform: 1 / (1 + the largest number that the topology allows), where that does "
+     "not depend on the number of members."},
     {"group.allow", WEFT_SLOT(group.allow), 0, 20000, "",
      "With group.invite = \"allowlist\": the ids of the peers that may take part, including the "
      "founder's, 64 hexadecimal digits each, separated by spaces; `weft id OUT` prints a peer's "

@@ -370,6 +370,7 @@ GossipMemberOptions gossip_options(const Recipe& recipe, const Layout& layout,
   gossip.last_round = round_after(recipe.run.steps, recipe.local.steps);
   // The recipe was checked, so the text names one.
   if (const auto topology = gossip_topology(recipe); topology.ok()) gossip.topology = *topology;
+  gossip.weight_degree = gossip_weight_degree(recipe);
   gossip.deadline = from_milliseconds(recipe.gossip.deadline_ms);
   gossip.book.expiry_rounds = static_cast<std::uint64_t>(recipe.gossip.expiry_rounds);
   gossip.start_members = static_cast<std::size_t>(group.start_members);
