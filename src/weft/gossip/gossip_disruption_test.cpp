@@ -54,7 +54,7 @@ void expect_graph_of_survivors(TestGossipNetwork& network, const Topology& topol
     const TestGossipNetwork::Member& member = network.member(i);
     if (!member.running) continue;
     const Neighbourhood own = topology.neighbours(network.id(i), living);
-    // The last round of a period, in any order of its turns.
+    // The last round of a period, in any order of its slots.
     for (std::size_t back = 1; back <= own.period; ++back) {
       const GossipMix& mix = member.mixes[member.mixes.size() - back];
       const auto due = std::count_if(own.peers.begin(), own.peers.end(), [&](const PeerId& peer) {

@@ -34,20 +34,20 @@ constexpr std::uint32_t kDrawsMax = 64;
 
 struct Draw {
   std::uint64_t point = 0;
-  std::uint64_t choice = 0;
+  std::uint64_t word = 0;
 };
 
-Draw draw_of(const PeerId& peer, std::uint64_t seed, std::size_t slot, std::uint32_t attempt) {
-  // Seed u64, slot u8, attempt u8, id.
+Draw draw_of(const PeerId& peer, std::uint64_t seed, std::size_t choice, std::uint32_t attempt) {
+  // Seed u64, choice u8, attempt u8, id.
   std::array<std::uint8_t, 10 + sizeof peer.bytes> bytes{};
   for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::uint8_t>(seed >> (8 * i));
-  bytes[8] = static_cast<std::uint8_t>(slot);
+  bytes[8] = static_cast<std::uint8_t>(choice);
   bytes[9] = static_cast<std::uint8_t>(attempt);
   std::copy(peer.bytes.begin(), peer.bytes.end(), bytes.begin() + 10);
   const Hash128 hash = xxh3_128(bytes);
   Draw draw;
   for (std::size_t i = 0; i < 8; ++i) draw.point = draw.point << 8U | hash[i];
-  for (std::size_t i = 8; i < 16; ++i) draw.choice = draw.choice << 8U | hash[i];
+  for (std::size_t i = 8; i < 16; ++i) draw.word = draw.word << 8U | hash[i];
   return draw;
 }
 
@@ -65,28 +65,29 @@ class GrownGraph {
 
  private:
   void grow(std::size_t position) {
-    for (std::size_t slot = 0; slot < edges_; ++slot) {
+    for (std::size_t choice = 0; choice < edges_; ++choice) {
       const bool is_first = position <= edges_;
-      chosen_.push_back(is_first ? slot + (slot >= position ? 1 : 0) : choose(position, slot));
+      chosen_.push_back(is_first ? choice + (choice >= position ? 1 : 0)
+                                 : choose(position, choice));
     }
   }
 
-  bool is_taken(std::size_t position, std::size_t slot, std::size_t other) const {
+  bool is_taken(std::size_t position, std::size_t choice, std::size_t other) const {
     const auto begin = chosen_.begin() + static_cast<std::ptrdiff_t>(position * edges_);
-    return std::find(begin, begin + static_cast<std::ptrdiff_t>(slot), other) !=
-           begin + static_cast<std::ptrdiff_t>(slot);
+    return std::find(begin, begin + static_cast<std::ptrdiff_t>(choice), other) !=
+           begin + static_cast<std::ptrdiff_t>(choice);
   }
 
-  std::size_t choose(std::size_t position, std::size_t slot) const {
+  std::size_t choose(std::size_t position, std::size_t choice) const {
     for (std::uint32_t attempt = 0; attempt < kDrawsMax; ++attempt) {
-      const Draw draw = draw_of(order_.at(position).peer, seed_, slot, attempt);
+      const Draw draw = draw_of(order_.at(position).peer, seed_, choice, attempt);
       const std::size_t drawn = earlier(position, draw.point);
-      const bool takes_it = draw.choice % 2 == 0;
-      const std::size_t other = takes_it ? drawn : chosen(drawn)[draw.choice / 2 % edges_];
-      if (!is_taken(position, slot, other)) return other;
+      const bool takes_it = draw.word % 2 == 0;
+      const std::size_t other = takes_it ? drawn : chosen(drawn)[draw.word / 2 % edges_];
+      if (!is_taken(position, choice, other)) return other;
     }
     std::size_t other = position - 1;
-    while (is_taken(position, slot, other)) --other;
+    while (is_taken(position, choice, other)) --other;
     return other;
   }
 

@@ -21,9 +21,9 @@ std::size_t one_peer_degree_max(std::size_t /*members*/, std::span<const double>
 std::vector<TopologyEdge> one_peer_edges(const TopologyInput& input) {
   const MemberOrder order(input);
   std::vector<TopologyEdge> edges;
-  for (std::uint32_t turn = 0; std::size_t{1} << turn < order.size(); ++turn) {
-    const std::size_t other = order.self() ^ std::size_t{1} << turn;
-    if (other < order.size()) edges.push_back({order.at(other).peer, turn});
+  for (std::uint32_t slot = 0; std::size_t{1} << slot < order.size(); ++slot) {
+    const std::size_t other = order.self() ^ std::size_t{1} << slot;
+    if (other < order.size()) edges.push_back({order.at(other).peer, slot});
   }
   return edges;
 }

@@ -51,7 +51,7 @@ bool Neighbourhood::exchanges(const PeerId& peer, Round round) const {
   const auto found = std::lower_bound(peers.begin(), peers.end(), peer);
   if (found == peers.end() || *found != peer) return false;
   if (period == 1) return true;
-  return round.value() % period == turns[static_cast<std::size_t>(found - peers.begin())];
+  return round.value() % period == slots[static_cast<std::size_t>(found - peers.begin())];
 }
 
 Topology::Topology() : Topology(*parse("random_regular")) {}
@@ -85,7 +85,7 @@ Neighbourhood Topology::neighbours(const PeerId& self, std::span<const PeerId> m
   for (const TopologyEdge& edge : edges) {
     if (edge.peer == self || (!found.peers.empty() && found.peers.back() == edge.peer)) continue;
     found.peers.push_back(edge.peer);
-    if (found.period > 1) found.turns.push_back(edge.turn);
+    if (found.period > 1) found.slots.push_back(edge.slot);
   }
   return found;
 }

@@ -6,11 +6,11 @@
 //
 // A topology is a pure function of the members' ids and a seed, so members with equal books agree
 // without any message. For any ids the graph is symmetric, connected, and has no edge from a member
-// to itself. In a time-varying topology each edge has its turn in every `period` rounds; then that
+// to itself. In a time-varying topology each edge has its slot in every `period` rounds; then that
 // holds for the union of the rounds.
 //
 // While books differ, two ends may disagree about an edge: then it exists, because the end that has
-// it sends, and the other answers from its next turn on (GossipCore).
+// it sends, and the other answers from its next slot on (GossipCore).
 //
 // Metropolis weights: W_ij = 1 / (1 + max(d_i, d_j)), what is missing to 1 for oneself. They are
 // symmetric and doubly stochastic for any degrees, and two ends need only each other's.
@@ -40,12 +40,12 @@ struct TopologyDef;  // topology_def.h
 struct Neighbourhood {
   // By id. Links are kept to all of them.
   std::vector<PeerId> peers;
-  // Above 1: peers[i] is exchanged with only in the rounds r with r % period == turns[i].
+  // Above 1: peers[i] is exchanged with only in the rounds r with r % period == slots[i].
   std::uint64_t period = 1;
-  std::vector<std::uint32_t> turns;
+  std::vector<std::uint32_t> slots;
 
   bool contains(const PeerId& peer) const;
-  // Whether `peer` is one of them and has its turn.
+  // Whether `peer` is one of them and has its slot.
   bool exchanges(const PeerId& peer, Round round) const;
 };
 

@@ -25,7 +25,7 @@ struct TopologyInput {
 struct TopologyEdge {
   PeerId peer;
   // In a time-varying graph: in which of the rounds of a period it is, from 0.
-  std::uint32_t turn = 0;
+  std::uint32_t slot = 0;
 
   friend auto operator<=>(const TopologyEdge&, const TopologyEdge&) = default;
 };

@@ -87,9 +87,8 @@ TEST(Topology, ABarabasiAlbertGraphHasACliqueAndTheChosenNumberOfEdgesFromEachOt
   }
 }
 
-// Barabasi and Albert: the share of members with a degree of at least k is (m / k)^2 for large n,
-// and m (m + 1) / (k (k + 1)) exactly in the limit; in a random graph of the same mean it falls
-// faster than any power.
+// In the limit of many members a share m (m + 1) / (k (k + 1)) of them has a degree of at least k,
+// with m = edges; in a random graph of the same mean it falls faster than any power.
 TEST(Topology, ABarabasiAlbertGraphHasTheTailOfDegreesOfThePaper) {
   constexpr std::size_t kMembers = 600;
   constexpr std::uint64_t kGraphs = 5;
