@@ -175,7 +175,7 @@ ExitCode version_command(const ListRequest& request) {
 ExitCode recipe_keys_command(const ListRequest& request) {
   print_text(request.json ? recipe_keys_json()
                           : recipe_key_table() + "\n" + aggregator_table() + "\n" + codec_table() +
-                                "\n" + gate_table());
+                                "\n" + gate_table() + "\n" + topology_table());
   return ExitCode::kOk;
 }
 

@@ -28,11 +28,13 @@ namespace weft {
 inline constexpr std::size_t kMemberRecordBytesMax =
     32 + 8 + 1 + 4 + kRecordEndpointsMax * (4 + kRecordEndpointBytesMax) + 64 + 8 + 64;
 
+inline constexpr std::size_t kBookRecordsMax = 4096;
+
 struct AddressBookOptions {
   RunId run{};
   // Later rounds do not exist: no presence may claim one.
   Round last_round = Round(~std::uint64_t{0});
-  std::size_t records_max = 4096;
+  std::size_t records_max = kBookRecordsMax;
   std::uint64_t expiry_rounds = 64;
   // Empty: signature_valid(). A simulation may remember what it has checked.
   CheckSignature check{};

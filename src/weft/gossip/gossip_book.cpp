@@ -87,9 +87,10 @@ void GossipCore::refresh_topology(TimePoint /*now*/) {
   std::vector<PeerId> members = book_.live(round_);
   std::erase_if(members,
                 [&](const PeerId& peer) { return peer == self() || dials_.is_doubted(peer); });
-  topology_ = neighbours_of(self(), members, options_.topology);
-  dials_.want(topology_);
-  for (const PeerId& peer : topology_) {
+  topology_ = options_.topology.neighbours(self(), members);
+  inbox_.make_room(inbox_peers(topology_.peers.size()));
+  dials_.want(topology_.peers);
+  for (const PeerId& peer : topology_.peers) {
     if (links_.contains(peer)) dials_.link_up(peer);
   }
 }
@@ -104,8 +105,7 @@ void GossipCore::dial_due(TimePoint now) {
 void GossipCore::end_idle_links(TimePoint now) {
   std::vector<PeerId> idle;
   for (const auto& [peer, link] : links_) {
-    const bool wanted =
-        dials_.is_doubted(peer) || std::binary_search(topology_.begin(), topology_.end(), peer);
+    const bool wanted = dials_.is_doubted(peer) || topology_.contains(peer);
     if (!wanted && link.used + options_.idle_for < now) idle.push_back(peer);
   }
   for (const PeerId& peer : idle) {

@@ -20,7 +20,7 @@ constexpr std::size_t kElements = 16;
 TestGossipOptions churn_options(std::uint64_t seed, std::size_t members = kMembers) {
   TestGossipOptions options;
   options.seed = seed;
-  options.gossip.topology = {TopologyKind::kRandomRegular, 6, seed};
+  options.gossip.topology = random_regular(6, seed);
   options.gossip.start_members = members;
   options.gossip.deadline = milliseconds(200);
   options.gossip.last_round = Round(1000);

@@ -2,19 +2,23 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
 
 #include <gtest/gtest.h>
 
 #include "weft/gossip/gossip_core.h"
 #include "weft/gossip/test_gossip_network.h"
-#include "weft/gossip/test_mixing_matrix.h"
+#include "weft/gossip/topology/test_mixing_matrix.h"
+#include "weft/gossip/topology/test_topology_graph.h"
 
 namespace weft::gossip_convergence_test {
 namespace {
 
+using testing_gossip::every_topology;
 using testing_gossip::MixingMatrix;
+using testing_gossip::topology_of;
 
-TestGossipOptions network_options(std::size_t members, const TopologyOptions& topology) {
+TestGossipOptions network_options(std::size_t members, const Topology& topology) {
   TestGossipOptions options;
   options.seed = 11;
   options.gossip.topology = topology;
@@ -53,7 +57,7 @@ double distance(TestGossipNetwork& network) {
   return std::sqrt(sum);
 }
 
-MixingMatrix matrix_of(TestGossipNetwork& network, const TopologyOptions& topology) {
+MixingMatrix matrix_of(TestGossipNetwork& network, const Topology& topology) {
   std::vector<PeerId> ids;
   for (std::size_t i = 0; i < network.size(); ++i) ids.push_back(network.id(i));
   return {ids, topology};
@@ -61,7 +65,7 @@ MixingMatrix matrix_of(TestGossipNetwork& network, const TopologyOptions& topolo
 
 // The distance to the mean falls by the second eigenvalue a round, in the end just by that, and the
 // mean stays where it was.
-void check_averaging(std::size_t members, const TopologyOptions& topology, std::uint64_t rounds) {
+void check_averaging(std::size_t members, const Topology& topology, std::uint64_t rounds) {
   constexpr std::size_t kElements = 32;
   TestGossipOptions options = network_options(members, topology);
   options.gossip.last_round = Round(rounds);
@@ -108,11 +112,64 @@ void check_averaging(std::size_t members, const TopologyOptions& topology, std::
 }
 
 TEST(GossipAveraging, FallsAtTheSpectralGapRateOnARing) {
-  check_averaging(24, {TopologyKind::kRing, 2, 5}, 120);
+  check_averaging(24, topology_of("ring", 5), 120);
+}
+
+// What a simulated run of `members` does to one value of each, round by round, beside the product
+// of the weights of those rounds.
+void check_rounds(const Topology& topology, std::size_t members, std::size_t weight_degree) {
+  constexpr std::uint64_t kRounds = 20;
+  TestGossipOptions options = network_options(members, topology);
+  options.gossip.last_round = Round(kRounds);
+  options.gossip.weight_degree = weight_degree;
+  std::map<Round, std::vector<double>> after;
+  TestGossipNetwork network(options, [&](std::size_t member, Round round, std::span<const float>,
+                                         std::span<float> mixed) {
+    std::vector<double>& values = after[round];
+    values.resize(members);
+    values[member] = static_cast<double>(mixed[0]);
+  });
+  Rng rng(3);
+  std::vector<double> expected(members);
+  gather(network, members, [&](std::size_t member) {
+    const auto value = static_cast<float>(rng.normal());
+    expected[member] = static_cast<double>(value);
+    return std::vector<float>{value};
+  });
+  std::vector<PeerId> ids;
+  for (std::size_t i = 0; i < members; ++i) ids.push_back(network.id(i));
+  ASSERT_TRUE(network.run_rounds(Round(kRounds), std::chrono::minutes(60)));
+  for (std::uint64_t round = 1; round <= kRounds; ++round) {
+    expected = MixingMatrix(ids, topology, Round(round), weight_degree).times(expected);
+    const std::vector<double>& got = after.at(Round(round));
+    // Twenty roundings of values up to 3.
+    for (std::size_t i = 0; i < members; ++i) ASSERT_NEAR(got[i], expected[i], 6e-6) << round;
+  }
+}
+
+TEST(GossipAveraging, EachRoundOfEveryTopologyMixesByItsWeights) {
+  for (const std::string& text : every_topology()) {
+    for (const std::size_t members : {16U, 27U}) {
+      SCOPED_TRACE(text + " of " + std::to_string(members));
+      check_rounds(topology_of(text, 5), members, 0);
+    }
+  }
+}
+
+// More than the inbox has room for before it knows the graph.
+TEST(GossipAveraging, AHubMixesTheParametersOfHundreds) {
+  check_rounds(topology_of("star", 5), 290, 0);
+}
+
+TEST(GossipAveraging, UniformWeightsAreThoseOfTheLargestDegree) {
+  for (const std::string& text : every_topology()) {
+    const Topology topology = topology_of(text, 5);
+    if (topology.has_fixed_degree()) check_rounds(topology, 14, topology.degree_max(14));
+  }
 }
 
 TEST(GossipAveraging, FallsAtTheSpectralGapRateOnARandomRegularGraph) {
-  check_averaging(200, {TopologyKind::kRandomRegular, 6, 5}, 24);
+  check_averaging(200, random_regular(6, 5), 24);
 }
 
 // Member i minimises |x - c_i|^2 / 2; together they minimise the sum, whose optimum is the mean of
@@ -124,7 +181,7 @@ TEST(GossipDpsgd, FindsTheOptimumOfASumOfQuadraticsWithinTheBound) {
   constexpr std::size_t kElements = 8;
   constexpr std::uint64_t kRounds = 150;
   constexpr float kRate = 0.1F;
-  const TopologyOptions topology = {TopologyKind::kRandomRegular, 4, 5};
+  const Topology topology = random_regular(4, 5);
   Rng rng(17);
   std::vector<std::vector<float>> centres(kMembers, std::vector<float>(kElements));
   std::vector<double> optimum(kElements);

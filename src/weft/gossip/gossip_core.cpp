@@ -22,10 +22,14 @@ AddressBookOptions book_options(const GossipOptions& options) {
   return book;
 }
 
-// Neighbours, those that have the edge alone, and as many that are just coming or going.
-std::size_t inbox_peers(const TopologyOptions& topology) {
-  return 4 * static_cast<std::size_t>(topology.kind == TopologyKind::kRing ? 2 : topology.degree) +
-         4;
+// Members that have an edge alone are taken for neighbours up to this number.
+constexpr std::size_t kAskedEdgesMax = 512;
+static_assert(kBookRecordsMax + kAskedEdgesMax <= kGossipDegreeMax);
+// A topology that allows more neighbours gets room for them as a member has them.
+constexpr std::size_t kUsualDegreeMax = 64;
+
+std::size_t usual_degree(const GossipOptions& options) {
+  return std::min(options.topology.degree_max(options.book.records_max), kUsualDegreeMax);
 }
 
 }  // namespace
@@ -35,7 +39,7 @@ GossipCore::GossipCore(GossipOptions options, TimePoint now)
       self_(peer_id_of(options_.signer.key)),
       book_(book_options(options_)),
       dials_(options_.dial_interval, options_.doubt_for),
-      inbox_(inbox_peers(options_.topology)) {
+      inbox_(inbox_peers(usual_degree(options_))) {
   own_.key = options_.signer.key;
   own_.standing.counter = options_.incarnation;
   own_.standing.endpoints = options_.endpoints;
@@ -217,7 +221,7 @@ Status GossipCore::begin(SharedBytes parameters, TimePoint now) {
   choose_neighbours(now);
   announce_absence(before);
   for (const PeerId& peer : sent_to_) {
-    const bool own = std::binary_search(topology_.begin(), topology_.end(), peer);
+    const bool own = topology_.exchanges(peer, round_);
     send_parameters(
         peer, {round_, static_cast<std::uint32_t>(degree_), own, false, options_.elements, 0});
   }
@@ -226,15 +230,21 @@ Status GossipCore::begin(SharedBytes parameters, TimePoint now) {
   return {};
 }
 
+// An edge that only the other end has exists from its next slot on.
+bool GossipCore::asks_for(const Link& link) const {
+  const std::uint64_t period = topology_.period;
+  return link.asked_for != Round() && link.asked_for.value() + period >= round_.value() &&
+         link.asked_for.value() % period == round_.value() % period;
+}
+
 void GossipCore::choose_neighbours(TimePoint now) {
   sent_to_.clear();
-  for (const PeerId& peer : topology_) {
-    if (links_.contains(peer)) sent_to_.insert(peer);
+  for (const PeerId& peer : topology_.peers) {
+    if (topology_.exchanges(peer, round_) && links_.contains(peer)) sent_to_.insert(peer);
   }
   const std::size_t own_edges = sent_to_.size();
   for (const auto& [peer, link] : links_) {
-    const bool asks = link.asked_for != Round() && link.asked_for.next() >= round_;
-    if (asks && sent_to_.size() < own_edges + kGossipDegreeMax / 2) sent_to_.insert(peer);
+    if (asks_for(link) && sent_to_.size() < own_edges + kAskedEdgesMax) sent_to_.insert(peer);
   }
   degree_ = sent_to_.size();
   for (const PeerId& peer : sent_to_) {
@@ -269,13 +279,14 @@ GossipMix GossipCore::finish(std::span<float> mixed, TimePoint now) {
     const ReceivedVector* vector;
     float weight;
   };
+  const std::size_t own_degree = std::max(degree_, options_.weight_degree);
   // By id, so that the sum has the same bits whatever came first.
   std::vector<Part> parts;
   float others = 0;
   for (const PeerId& peer : sent_to_) {
     const ReceivedVector* const vector = inbox_.find(peer, round_);
     if (vector == nullptr) continue;
-    const auto weight = static_cast<float>(metropolis_weight(degree_, vector->head().degree));
+    const auto weight = static_cast<float>(metropolis_weight(own_degree, vector->head().degree));
     parts.push_back({vector, weight});
     others += weight;
   }
@@ -328,7 +339,7 @@ Hash128 GossipCore::fingerprint() const {
     out.round(link.passed_over).round(link.waited_from);
     out.u32(static_cast<std::uint32_t>(link.missed)).round(link.answered.value_or(Round()));
   }
-  for (const PeerId& peer : topology_) out.peer(peer);
+  for (const PeerId& peer : topology_.peers) out.peer(peer);
   out.u64(sent_to_.size()).u64(degree_);
   for (const PeerId& peer : sent_to_) out.peer(peer);
   out.u8(static_cast<std::uint8_t>(phase_)).round(round_).round(latest_round_);

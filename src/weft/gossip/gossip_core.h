@@ -57,7 +57,7 @@
 #include "weft/gossip/address_book.h"
 #include "weft/gossip/dial_plan.h"
 #include "weft/gossip/inbox.h"
-#include "weft/gossip/topology.h"
+#include "weft/gossip/topology/topology.h"
 #include "weft/net/identity.h"
 #include "weft/net/transport.h"
 
@@ -76,7 +76,10 @@ struct GossipOptions {
   Round first_round = Round(1);
   SharedBytes first_parameters{};
   Round last_round = Round(~std::uint64_t{0} >> 1U);
-  TopologyOptions topology{};
+  Topology topology{};
+  // Weights count each member as one of at least this many neighbours, which all members must know;
+  // 0: Metropolis weights.
+  std::size_t weight_degree = 0;
   // How long a round waits for neighbours once the own part is done.
   Duration deadline = std::chrono::seconds(2);
   // The first round begins when this many members are there, or after start_timeout with those that
@@ -229,6 +232,7 @@ class GossipCore {
 
   // Rounds.
   void part();
+  bool asks_for(const Link& link) const;
   void choose_neighbours(TimePoint now);
   void announce_absence(Round before);
 
@@ -255,8 +259,7 @@ class GossipCore {
   DialPlan dials_;
   Inbox inbox_;
   std::map<PeerId, Link> links_;
-  std::vector<PeerId> topology_;  // the neighbours by the own book
-  std::uint64_t topology_version_ = 0;
+  Neighbourhood topology_;  // the neighbours by the own book
   bool topology_due_ = true;
   MemberRecord own_;
   bool published_ = false;

@@ -21,7 +21,7 @@ using std::chrono::seconds;
 TestGossipOptions of_members(std::size_t members, int degree = 4) {
   TestGossipOptions options;
   options.seed = 5;
-  options.gossip.topology = {TopologyKind::kRandomRegular, degree, 9};
+  options.gossip.topology = random_regular(degree, 9);
   options.gossip.start_members = members;
   options.gossip.deadline = milliseconds(500);
   options.gossip.last_round = Round(1000);
@@ -66,7 +66,7 @@ TEST(GossipCore, AllBeginWithOneTopology) {
       const GossipMix& mix = network.member(i).mixes.at(0);
       EXPECT_EQ(mix.round, Round(1));
       EXPECT_EQ(mix.members, kMembers);
-      EXPECT_EQ(mix.mixed, neighbours_of(network.id(i), all, options.gossip.topology).size())
+      EXPECT_EQ(mix.mixed, options.gossip.topology.neighbours(network.id(i), all).peers.size())
           << "member " << i << " of seed " << seed;
     }
   }

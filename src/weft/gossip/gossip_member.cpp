@@ -452,7 +452,6 @@ GossipMember::GossipMember(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) 
 GossipMember::~GossipMember() = default;
 
 Result<std::unique_ptr<GossipMember>> GossipMember::start(GossipMemberOptions options) {
-  WEFT_TRY(check_topology(options.gossip.topology));
   auto impl = std::make_unique<Impl>(std::move(options));
   WEFT_TRY(impl->start());
   return std::unique_ptr<GossipMember>(new GossipMember(std::move(impl)));

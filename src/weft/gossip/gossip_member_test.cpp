@@ -29,7 +29,7 @@ GossipMemberOptions member_options(std::size_t start_members) {
   options.gossip.elements = kTestElements;
   options.gossip.start_members = start_members;
   // Keys are drawn: with fewer rings four members might all be in the same one.
-  options.gossip.topology = {TopologyKind::kRandomRegular, 64, 1};
+  options.gossip.topology = *Topology::parse("random_regular:degree=64", 1);
   options.gossip.deadline = seconds(2);
   options.recipe_text = "a recipe";
   options.recipe_hash = Hash256{1, 2};

@@ -41,7 +41,7 @@ void GossipCore::ask_for_parameters(TimePoint now) {
 void GossipCore::start_if_gathered(TimePoint now) {
   if (phase_ != GossipPhase::kGathering) return;
   refresh_topology(now);
-  const bool linked = std::all_of(topology_.begin(), topology_.end(),
+  const bool linked = std::all_of(topology_.peers.begin(), topology_.peers.end(),
                                   [&](const PeerId& peer) { return links_.contains(peer); });
   const bool others_began = std::any_of(links_.begin(), links_.end(), [](const auto& entry) {
     return entry.second.newest != Round();

@@ -8,6 +8,7 @@
 // Fails: kCorrupt for a piece that no correct member sends; nothing is kept of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -22,6 +23,10 @@
 namespace weft {
 
 inline constexpr std::size_t kVectorsPerPeerMax = 2;
+
+// Peers to have room for: neighbours, those that have the edge alone, and as many that are just
+// coming or going.
+constexpr std::size_t inbox_peers(std::size_t degree) { return 4 * degree + 4; }
 
 // Whether all values of the f32 bytes are finite.
 bool all_finite(ByteSpan values);
@@ -47,7 +52,11 @@ class ReceivedVector {
 
 class Inbox {
  public:
-  explicit Inbox(std::size_t peers_max) : peers_max_(peers_max) {}
+  explicit Inbox(std::size_t peers_max) : peers_least_(peers_max), peers_max_(peers_max) {}
+
+  // From now on there is room for as many peers, and at least for those of the beginning. What is
+  // kept of more stays.
+  void make_room(std::size_t peers) { peers_max_ = std::max(peers_least_, peers); }
 
   // False if there is no room for vectors of another peer; the piece is dropped then.
   // REQUIRES: head.round >= the round given to drop_before().
@@ -62,7 +71,8 @@ class Inbox {
   std::size_t vectors() const;
 
  private:
-  const std::size_t peers_max_;
+  const std::size_t peers_least_;
+  std::size_t peers_max_;
   std::map<PeerId, std::map<Round, ReceivedVector>> by_peer_;
 };
 

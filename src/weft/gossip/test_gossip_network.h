@@ -47,6 +47,10 @@ inline bool check_test_signature(const PublicKey& key, ByteSpan message,
   return signature == test_signature(key, message);
 }
 
+inline Topology random_regular(int degree, std::uint64_t seed) {
+  return *Topology::parse("random_regular:degree=" + std::to_string(degree), seed);
+}
+
 struct TestGossipOptions {
   std::uint64_t seed = 1;
   Duration delay_min = std::chrono::milliseconds(1);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "weft/gossip/topology/topology_def.h"
 #include "weft/sim/test_world_runs.h"
 #include "weft/train/recipe/test_recipe.h"
 #include "weft/train/step/gossip_step.h"
@@ -115,6 +116,24 @@ TEST(GossipWorld, BytesAreThoseOfTwoNeighbours) {
   const double least = 20.0 * 8 * 2 * vector;
   EXPECT_GE(static_cast<double>(result.bytes_sent), 0.95 * least);
   EXPECT_LE(static_cast<double>(result.bytes_sent), 1.25 * least);
+}
+
+TEST(GossipWorld, PeersTrainInEveryTopology) {
+  for (const TopologyDef* def : topologies()) {
+    Recipe recipe = gossip_recipe(40);
+    recipe.gossip.topology = def->name;
+    WorldOptions options;
+    options.peers = 9;
+    options.crashes = {{std::nullopt, {{1}, false}}};
+    const WorldResult result = world_of(recipe, options)->run();
+    EXPECT_EQ(result.fault, "") << def->name;
+    EXPECT_EQ(result.finished, 8) << def->name;
+    EXPECT_EQ(result.rounds, Round(40)) << def->name;
+    ASSERT_TRUE(result.distance.has_value()) << def->name;
+    EXPECT_LT(*result.distance, 0.5) << def->name;
+    ASSERT_TRUE(result.mean_model.has_value()) << def->name;
+    EXPECT_GT(result.mean_model->accuracy(), 0.9) << def->name;
+  }
 }
 
 TEST(GossipWorld, PeersHaveTheIdsOfTheGivenKeys) {

@@ -82,12 +82,12 @@ void add_group(Values& all) {
 
 void add_gossip(Values& all) {
   const GossipOptions gossip;
-  const bool is_ring = gossip.topology.kind == TopologyKind::kRing;
   all.insert({
       {"gossip.deadline_ms", ms(gossip.deadline)},
-      {"gossip.degree", number(gossip.topology.degree)},
+      {"gossip.degree", number(gossip.topology.degree_max(64))},
       {"gossip.expiry_rounds", number(gossip.book.expiry_rounds)},
-      {"gossip.topology", is_ring ? "ring" : "random_regular"},
+      {"gossip.topology", gossip.topology.text()},
+      {"gossip.weights", gossip.weight_degree == 0 ? "metropolis" : "uniform"},
   });
 }
 

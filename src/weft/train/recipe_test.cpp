@@ -312,6 +312,50 @@ TEST(Recipe, GossipRefusesByNameWhatOnlyMembersThatAgreeCanDo) {
   }
 }
 
+TEST(Recipe, GossipTakesEachTopologyWithItsOptionsAndTheDegreeOfItsKey) {
+  const auto recipe_of = [](const std::string& lines) {
+    const Result<Recipe> recipe = parse_recipe(
+        "[group]\nexchange = \"gossip\"\n[gossip]\n" + lines + "[run]\nseed = 7\n", "r.toml");
+    EXPECT_TRUE(recipe.ok()) << recipe.status().message();
+    return *recipe;
+  };
+  const auto text_of = [&](const std::string& lines) {
+    const Recipe recipe = recipe_of(lines);
+    EXPECT_EQ(check_recipe(recipe).message(), "");
+    return gossip_topology(recipe)->text();
+  };
+  EXPECT_EQ(text_of(""), "random_regular");
+  EXPECT_EQ(text_of("degree = 6\n"), "random_regular:degree=6");
+  EXPECT_EQ(text_of("topology = \"random_regular:degree=8\"\n"), "random_regular:degree=8");
+  EXPECT_EQ(text_of("topology = \"ring\"\ndegree = 6\n"), "ring");
+  EXPECT_EQ(text_of("topology = \"erdos_renyi:p=0.05\"\n"), "erdos_renyi:p=0.05");
+  const auto fault = [&](const std::string& lines) {
+    return std::string(check_recipe(recipe_of(lines)).message());
+  };
+  EXPECT_THAT(fault("topology = \"trous\"\n"), HasSubstr("gossip.topology: expected one of"));
+  EXPECT_THAT(fault("topology = \"trous\"\n"), HasSubstr("did you mean \"torus\"?"));
+  EXPECT_THAT(fault("topology = \"random_regular:degree=8\"\ndegree = 6\n"),
+              HasSubstr("gossip.degree: expected none beside"));
+}
+
+TEST(Recipe, UniformWeightsTakeATopologyWhoseDegreeAllMembersKnow) {
+  Recipe recipe;
+  recipe.group.exchange = "gossip";
+  EXPECT_EQ(gossip_weight_degree(recipe), 0U);
+  recipe.gossip.weights = "uniform";
+  for (const auto& [topology, degree] : std::vector<std::pair<const char*, std::size_t>>{
+           {"ring", 2}, {"random_regular:degree=6", 6}, {"grid", 4}, {"one_peer_exponential", 1}}) {
+    recipe.gossip.topology = topology;
+    EXPECT_EQ(check_recipe(recipe).message(), "");
+    EXPECT_EQ(gossip_weight_degree(recipe), degree) << topology;
+  }
+  for (const char* const topology : {"star", "complete", "exponential", "erdos_renyi"}) {
+    recipe.gossip.topology = topology;
+    EXPECT_THAT(check_recipe(recipe).message(),
+                HasSubstr("gossip.weights: expected \"metropolis\" with"));
+  }
+}
+
 TEST(Recipe, OnlyLengthGroupAndCheckpointsMayChangeOnResume) {
   const Recipe base;
   Recipe other;
@@ -355,6 +399,14 @@ TEST(Recipe, ChoicesAreTheNamesThatExist) {
   EXPECT_EQ(choices("optimizer.name"), optimizer_names());
   EXPECT_EQ(choices("schedule.name"), schedule_names());
   EXPECT_EQ(choices("model.name"), model_names());
+}
+
+TEST(Recipe, ThePageOfGossipHasEveryTopologyAndOption) {
+  std::ifstream file(std::string(WEFT_SOURCE_DIR) + "/docs/gossip.md");
+  std::ostringstream page;
+  page << file.rdbuf();
+  EXPECT_THAT(page.str(), HasSubstr(topology_table()))
+      << "write the output of `weft recipe` into docs/gossip.md";
 }
 
 TEST(Recipe, DocumentedTableIsTheRealOne) {

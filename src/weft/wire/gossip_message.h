@@ -31,7 +31,8 @@ namespace weft {
 inline constexpr std::uint32_t kBookMessageRecordsMax = 256;
 inline constexpr std::uint32_t kRecordEndpointsMax = 4;
 inline constexpr std::size_t kRecordEndpointBytesMax = 96;
-inline constexpr std::uint32_t kGossipDegreeMax = 1024;
+// All members of a full address book, and 512 that alone have an edge to the sender.
+inline constexpr std::uint32_t kGossipDegreeMax = 4096 + 512;
 inline constexpr std::uint64_t kGossipElementsMax = std::uint64_t{1} << 40U;
 // One frame's body: 1 MiB.
 inline constexpr std::uint64_t kGossipPieceElements = 256 * 1024;

@@ -22,10 +22,14 @@ std::uint64_t state_bytes(const JoinPlan& plan) {
   return static_cast<std::uint64_t>(plan.size.elements) * sizeof(float);
 }
 
-// In a gossip; 0: the members sum with all.
+// In a gossip, as far as the members are known that the run begins with; 0: the members sum with
+// all.
 std::uint64_t neighbours(const Recipe& recipe) {
   if (!gossips(recipe)) return 0;
-  return recipe.gossip.topology == "ring" ? 2 : static_cast<std::uint64_t>(recipe.gossip.degree);
+  const Result<Topology> topology = gossip_topology(recipe);
+  const auto members =
+      static_cast<std::size_t>(std::max<std::int64_t>(2, recipe.group.start_members));
+  return topology.ok() ? topology->degree_max(members) : 0;
 }
 
 std::string megabytes(std::uint64_t bytes) {

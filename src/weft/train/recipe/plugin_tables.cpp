@@ -1,4 +1,4 @@
-// The tables that `weft recipe` prints of codecs, gates and robust rules.
+// The tables that `weft recipe` prints of codecs, gates, robust rules and topologies.
 #include <span>
 #include <string>
 
@@ -7,6 +7,7 @@
 #include "weft/aggregate/aggregator_def.h"
 #include "weft/codec/codec_def.h"
 #include "weft/gate/gate_def.h"
+#include "weft/gossip/topology/topology_def.h"
 #include "weft/train/recipe/recipe.h"
 
 namespace weft {
@@ -37,6 +38,15 @@ std::string gate_table() {
   std::string out = "| gate | options | |\n|---|---|---|\n";
   for (const GateDef* def : gates()) {
     out += fmt::format("| `{}` | {} | {} |\n", def->name, options_text(def->options), def->summary);
+  }
+  return out;
+}
+
+std::string topology_table() {
+  std::string out = "| topology | neighbours | options | |\n|---|---|---|---|\n";
+  for (const TopologyDef* def : topologies()) {
+    out += fmt::format("| `{}` | {} | {} | {} |\n", def->name, def->degree_text,
+                       options_text(def->options), def->summary);
   }
   return out;
 }

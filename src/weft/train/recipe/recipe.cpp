@@ -353,31 +353,6 @@ static Status check_wire(const Recipe::Group& group) {
   return {};
 }
 
-bool gossips(const Recipe& recipe) { return recipe.group.exchange == "gossip"; }
-
-// What a loose exchange has no use for, or breaks.
-static Status check_gossip(const Recipe& recipe) {
-  if (!gossips(recipe)) return {};
-  const auto refuse = [](const char* key, const char* expected, const std::string& got) {
-    return invalid_argument(fmt::format("{}: expected {} with group.exchange = \"gossip\", got {}",
-                                        key, expected, got));
-  };
-  const Recipe::Group& group = recipe.group;
-  if (recipe.gossip.degree % 2 != 0) {
-    return refuse("gossip.degree", "an even number", std::to_string(recipe.gossip.degree));
-  }
-  if (recipe.local.steps > 1) return refuse("local.steps", "1", std::to_string(recipe.local.steps));
-  if (group.audit) return refuse("group.audit", "false", "true");
-  if (group.wait != "all") return refuse("group.wait", "\"all\"", group.wait);
-  if (group.shares != "equal") return refuse("group.shares", "\"equal\"", group.shares);
-  if (group.wire != "f32") return refuse("group.wire", "\"f32\"", group.wire);
-  if (group.on_split != "pause") return refuse("group.on_split", "\"pause\"", group.on_split);
-  if (recipe.aggregate.rule != "mean") {
-    return refuse("aggregate.rule", "\"mean\"", recipe.aggregate.rule);
-  }
-  return {};
-}
-
 Status check_recipe(const Recipe& recipe) {
   const Recipe::Group& group = recipe.group;
   WEFT_TRY(check_wire(group));

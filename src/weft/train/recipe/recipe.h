@@ -11,6 +11,7 @@
 // Threads: values. Fails: kInvalidArgument with file and line, the value and the remedy.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,6 +24,7 @@
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/reduce/swarm_defaults.h"
+#include "weft/gossip/topology/topology.h"
 #include "weft/peer/membership_defaults.h"
 #include "weft/train/update/outer_step.h"
 
@@ -161,6 +163,7 @@ struct Recipe {
     std::int64_t degree = 4;
     std::int64_t deadline_ms = 2000;
     std::int64_t expiry_rounds = 64;
+    std::string weights = "metropolis";
   } gossip;
   // What becomes of the members' gradients; see aggregate/aggregator.h.
   struct Aggregate {
@@ -220,6 +223,12 @@ OuterOptions outer_options(const Recipe::Local& local);
 
 // Whether members average with neighbours.
 bool gossips(const Recipe& recipe);
+// gossip.topology with gossip.degree and run.seed.
+Result<Topology> gossip_topology(const Recipe& recipe);
+// GossipOptions::weight_degree of gossip.weights. REQUIRES: check_recipe().
+std::size_t gossip_weight_degree(const Recipe& recipe);
+// What a loose exchange has no use for, or breaks; part of check_recipe().
+Status check_gossip(const Recipe& recipe);
 
 // aggregate.rule names another rule than the mean. REQUIRES: check_recipe().
 bool aggregates(const Recipe& recipe);
@@ -230,6 +239,8 @@ std::string aggregator_table();
 // The codecs that group.wire may name, and the gates of group.late, in the same form.
 std::string codec_table();
 std::string gate_table();
+// The topologies that gossip.topology may name.
+std::string topology_table();
 
 // Rules between keys, such as suspicion_timeout_ms against heartbeat_interval_ms.
 Status check_recipe(const Recipe& recipe);

@@ -89,11 +89,17 @@ constexpr RecipeKey kKeys[] = {
     {"gossip.deadline_ms", WEFT_SLOT(gossip.deadline_ms), 1, 86400000, "",
      "How long a round waits for its neighbours after the member's own step is computed."},
     {"gossip.degree", WEFT_SLOT(gossip.degree), 2, 64, "",
-     "Neighbours of a member in a random_regular topology: an even number."},
+     "Neighbours of a member in a random_regular topology that names no degree: an even number."},
     {"gossip.expiry_rounds", WEFT_SLOT(gossip.expiry_rounds), 8, 1 << 20, "",
      "A member of which nothing was received for this many rounds counts as gone."},
-    {"gossip.topology", WEFT_SLOT(gossip.topology), 0, 0, "ring|random_regular",
-     "The neighbours of a member: the two beside it, or gossip.degree others."},
+    {"gossip.topology", WEFT_SLOT(gossip.topology), 0, 512, "",
+     "Which members are neighbours: a topology of docs/gossip.md, with its options, such as ring "
+     "or \"erdos_renyi:p=0.05\"."},
+    {"gossip.weights", WEFT_SLOT(gossip.weights), 0, 0, "metropolis|uniform",
+     "How much a neighbour's parameters count. metropolis: 1 / (1 + the larger number of "
+     "neighbours "
+     "of the two); uniform: 1 / (1 + the largest number that the topology allows), where that does "
+     "not depend on the number of members."},
     {"group.allow", WEFT_SLOT(group.allow), 0, 20000, "",
      "With group.invite = \"allowlist\": the ids of the peers that may take part, including the "
      "founder's, 64 hexadecimal digits each, separated by spaces; `weft id OUT` prints a peer's "

@@ -368,12 +368,9 @@ GossipMemberOptions gossip_options(const Recipe& recipe, const Layout& layout,
   GossipOptions& gossip = options.gossip;
   gossip.elements = static_cast<std::uint64_t>(layout.num_elements());
   gossip.last_round = round_after(recipe.run.steps, recipe.local.steps);
-  // The recipe was checked, so the word is one.
-  if (const auto kind = parse_topology(recipe.gossip.topology); kind.ok()) {
-    gossip.topology.kind = *kind;
-  }
-  gossip.topology.degree = static_cast<int>(recipe.gossip.degree);
-  gossip.topology.seed = static_cast<std::uint64_t>(recipe.run.seed);
+  // The recipe was checked, so the text names one.
+  if (const auto topology = gossip_topology(recipe); topology.ok()) gossip.topology = *topology;
+  gossip.weight_degree = gossip_weight_degree(recipe);
   gossip.deadline = from_milliseconds(recipe.gossip.deadline_ms);
   gossip.book.expiry_rounds = static_cast<std::uint64_t>(recipe.gossip.expiry_rounds);
   gossip.start_members = static_cast<std::size_t>(group.start_members);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "weft/base/rng.h"
-#include "weft/gossip/topology.h"
+#include "weft/gossip/topology/topology.h"
 #include "weft/wire/codec.h"
 
 namespace weft::testing_gossip {
@@ -22,22 +22,31 @@ inline std::vector<PeerId> test_ids(std::size_t count, std::uint64_t seed) {
   return ids;
 }
 
-// Metropolis weights of the graph that neighbours_of() gives; rows in the order of the ids.
+// The weights of a topology's graph in one round, of which the matrix has as many rows as ids, in
+// their order. Each member counts as one of at least `weight_degree` neighbours.
 class MixingMatrix {
  public:
-  MixingMatrix(const std::vector<PeerId>& ids, const TopologyOptions& options)
+  MixingMatrix(const std::vector<PeerId>& ids, const Topology& topology, Round round = Round(1),
+               std::size_t weight_degree = 0)
       : rows_(ids.size(), std::vector<double>(ids.size())) {
     std::map<PeerId, std::size_t> place;
     for (std::size_t i = 0; i < ids.size(); ++i) place[ids[i]] = i;
     std::vector<std::vector<PeerId>> neighbours;
     neighbours.reserve(ids.size());
-    for (const PeerId& id : ids) neighbours.push_back(neighbours_of(id, ids, options));
+    for (const PeerId& id : ids) {
+      const Neighbourhood all = topology.neighbours(id, ids);
+      neighbours.emplace_back();
+      for (const PeerId& peer : all.peers) {
+        if (all.exchanges(peer, round)) neighbours.back().push_back(peer);
+      }
+    }
     entries_.resize(ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) {
       rows_[i][i] = 1;
       for (const PeerId& other : neighbours[i]) {
         const std::size_t j = place.at(other);
-        rows_[i][j] = metropolis_weight(neighbours[i].size(), neighbours[j].size());
+        rows_[i][j] =
+            metropolis_weight(std::max(neighbours[i].size(), weight_degree), neighbours[j].size());
         rows_[i][i] -= rows_[i][j];
       }
       for (std::size_t j = 0; j < ids.size(); ++j) {
@@ -72,6 +81,8 @@ class MixingMatrix {
         value -= mean;
         norm += value * value;
       }
+      // Nothing but the mean is left, up to rounding.
+      if (norm < 1e-24) return 0;
       for (double& value : vector) value /= std::sqrt(norm);
       vector = times(times(vector));
       double grown = 0;
