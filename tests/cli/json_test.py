@@ -65,6 +65,7 @@ def single_answers(folder, checkpoint):
         "data list": (["data", "list"], DATASET),
         "data get": (["data", "get", "synthetic"], DATASET),
         "data check": (["data", "check", "synthetic"], {"name": TEXT, "ok": FLAG, "files": WHOLE}),
+        "methods": (["methods"], {"key": TEXT, "name": TEXT, "help": TEXT, "options": LIST}),
         "recipe": (["recipe"], {"key": TEXT, "type": TEXT, "help": TEXT}),
         "events": (["events"], {"kind": TEXT, "help": TEXT, "fields": LIST}),
         "version": (["version"], {"version": TEXT}),

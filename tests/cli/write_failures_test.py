@@ -57,8 +57,8 @@ def writers(checkpoint, rows, target):
 
 def printers(checkpoint, rows):
     """Every command that prints."""
-    return [["--help"], ["run", "--help"], ["--version"], ["version"], ["recipe"], ["events"],
-            ["data", "list"], ["data", "list", "--json"], ["data", "get", "synthetic"],
+    return [["--help"], ["run", "--help"], ["--version"], ["version"], ["methods"], ["recipe"],
+            ["events"], ["data", "list"], ["data", "list", "--json"], ["data", "get", "synthetic"],
             ["eval", checkpoint], ["eval", checkpoint, "--json"], ["predict", checkpoint, rows],
             ["predict", checkpoint, rows, "--json"], ["id", checkpoint.parents[1]],
             ["bench", "train", "--model", "mlp", "--seconds", "0.1"]]

@@ -69,6 +69,7 @@ struct Requests {
   SimRequest sim;
   BenchRequest bench;
   ListRequest list;
+  MethodsRequest methods;
   ControlRequest control;
   ModelRequest model;
   OwnDataRequest own_data;
@@ -323,6 +324,15 @@ void add_lists(CLI::App& app, CLI::App& data, ListRequest& request, ExitCode& co
   add(app, "version", "Show the version of this program.", version_command);
 }
 
+void add_methods(CLI::App& app, MethodsRequest& request, ExitCode& code) {
+  CLI::App* methods = app.add_subcommand(
+      "methods", "List the methods that a recipe can name, with their sources and options.");
+  methods->add_option("name", request.name,
+                      "A method, or a key of the recipe such as aggregate.rule; otherwise all.");
+  methods->add_flag("--json", request.json, "Write one JSON object per line.");
+  methods->callback([&request, &code] { code = methods_command(request); });
+}
+
 // Puts the examples of each command below its page.
 void add_footers(CLI::App& app, const std::string& words) {
   app.footer(words.empty() ? main_footer() : command_footer(words));
@@ -425,6 +435,7 @@ int run_command_line(int argc, char** argv) {
   CLI::App* data =
       app.add_subcommand("data", "Find datasets, learn how to get them, or look at your own.");
   data->require_subcommand(1);
+  add_methods(app, requests.methods, code);
   add_lists(app, *data, requests.list, code);
   add_own_data_commands(app, *data, requests.own_data, code);
 

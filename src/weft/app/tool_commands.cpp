@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "weft/app/flags/help_page.h"
+#include "weft/app/flags/methods_page.h"
 #include "weft/app/member/peer_command.h"
 #include "weft/app/terminal/environment.h"
 #include "weft/app/terminal/json_output.h"
@@ -19,6 +21,7 @@
 #include "weft/train/bench_train.h"
 #include "weft/train/event/event.h"
 #include "weft/train/model/evaluate_checkpoint.h"
+#include "weft/train/recipe/methods.h"
 #include "weft/train/recipe/recipe.h"
 
 namespace weft {
@@ -169,6 +172,17 @@ std::string version_text() { return std::string("weft ") + version(); }
 
 ExitCode version_command(const ListRequest& request) {
   print_text(request.json ? field_json("version", version()) : version_text() + "\n");
+  return ExitCode::kOk;
+}
+
+ExitCode methods_command(const MethodsRequest& request) {
+  std::vector<MethodFamily> families = method_families();
+  if (!request.name.empty()) {
+    const Result<std::vector<MethodFamily>> chosen = choose_methods(families, request.name);
+    if (!chosen.ok()) return report(chosen.status());
+    families = *chosen;
+  }
+  print_text(request.json ? methods_json(families) : methods_page(families, help_width()));
   return ExitCode::kOk;
 }
 

@@ -66,6 +66,12 @@ ExitCode data_check_command(const ListRequest& request);
 // "weft 1.2.3".
 std::string version_text();
 ExitCode version_command(const ListRequest& request);
+// The methods of every family, or those of one key or name.
+struct MethodsRequest {
+  std::string name;  // empty: all
+  bool json = false;
+};
+ExitCode methods_command(const MethodsRequest& request);
 // Every recipe key, and every kind of event, as Markdown or JSON.
 ExitCode recipe_keys_command(const ListRequest& request);
 ExitCode events_command(const ListRequest& request);

@@ -76,6 +76,10 @@ constexpr Footer kFooters[] = {
     {"data list", "  weft data list"},
     {"data get", "  weft data get cifar10"},
     {"data check", "  weft data check fashion-mnist"},
+    {"methods",
+     "  weft methods\n"
+     "  weft methods group.wire\n"
+     "  weft methods topk --json"},
     {"recipe", "  weft recipe | grep optimizer"},
     {"events", "  weft events"},
     {"version", "  weft version"},

@@ -147,6 +147,33 @@ std::string recipe_keys_json() {
   return out;
 }
 
+std::string methods_json(const std::vector<MethodFamily>& families) {
+  std::string out;
+  for (const MethodFamily& family : families) {
+    for (const Method& method : family.methods) {
+      OrderedJson options = OrderedJson::array();
+      for (const Option& option : method.options) {
+        options.push_back({{"name", option.name},
+                           {"default", option.fallback},
+                           {"min", option.min},
+                           {"max", option.max},
+                           {"whole", option.whole},
+                           {"help", option.help}});
+      }
+      OrderedJson json = {{"key", family.key},
+                          {"name", method.name},
+                          {"help", method.summary},
+                          {"options", std::move(options)}};
+      if (!family.note_title.empty()) {
+        json["note_title"] = family.note_title;
+        json["note"] = method.note;
+      }
+      out += line_of(json);
+    }
+  }
+  return out;
+}
+
 std::string event_kinds_json() {
   std::string out;
   for (const EventKindDoc& kind : event_kinds()) {

@@ -10,6 +10,7 @@
 #include "weft/train/model/evaluate_checkpoint.h"
 #include "weft/train/model/export_checkpoint.h"
 #include "weft/train/model/predict.h"
+#include "weft/train/recipe/methods.h"
 
 namespace weft {
 
@@ -20,6 +21,9 @@ std::string datasets_json(const std::vector<DatasetReport>& reports);
 std::string files_json(const std::string& dataset, const std::vector<FileReport>& files);
 // {"key", "type", "default", "help"} for each key; also "allowed", or "min" and "max", of its type.
 std::string recipe_keys_json();
+// {"key", "name", "help", "options": [{"name", "default", "min", "max", "whole", "help"}]} for each
+// method; also {"note_title", "note"} where its family has notes.
+std::string methods_json(const std::vector<MethodFamily>& families);
 // {"kind", "help", "fields": [{"name", "type", "help"}]} for each kind of event.
 std::string event_kinds_json();
 // {"checkpoint", "input", "shape", "outputs", "text"}; `outputs` is nested according to `shape`.
