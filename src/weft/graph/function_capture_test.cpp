@@ -18,6 +18,7 @@
 #include "weft/autograd/backward.h"
 #include "weft/base/rng.h"
 #include "weft/graph/graph.h"
+#include "weft/kernel/core/prepared_weights.h"
 #include "weft/kernel/random/random.h"
 #include "weft/op/core/op_def.h"
 #include "weft/op/ops.h"
@@ -85,6 +86,26 @@ std::map<std::string, Function> made_from_nothing() {
          return meshgrid({row, row * 2.0});
        }},
   };
+}
+
+// Two filters of 2x2 over x as an image, and the arrays of a normalisation.
+struct NormalizedConvolution {
+  Array weight = Array::from<float>({1, -2, 3, -1, 2, 1, -1, 0.5F}, {2, 1, 2, 2});
+  Array mean = Array::from<float>({0.5F, -0.25F}, {2});
+  Array variance = Array::from<float>({0.75F, 2.0F}, {2});
+
+  Tensor of(const Tensor& x) {
+    const Tensor none;
+    return conv2d_normalized(reshape(x, {1, 1, 4, 6}), Tensor(weight), none,
+                             {.activation = Activation::kRelu}, {none, none, mean, variance, 1e-5});
+  }
+};
+
+std::map<std::string, Function> layers() {
+  return {{"conv2d_normalized",
+           with_gradient([convolution = NormalizedConvolution()](const Tensor& x) mutable {
+             return convolution.of(x);
+           })}};
 }
 
 std::map<std::string, Function> random_values() {
@@ -173,6 +194,7 @@ std::map<std::string, Function> captured_functions() {
          write_part_(s, s.array().slice(0, 1, 3), slice(x, 0, 0, 2));
        })},
   };
+  all.merge(layers());
   all.merge(made_from_nothing());
   all.merge(random_values());
   all.merge(mixed_uses());
@@ -244,6 +266,21 @@ TEST(FunctionCapture, WhatReadsOnTheHostIsRefusedByName) {
           << error.what();
     }
   }
+}
+
+TEST(FunctionCapture, AGraphReadsTheNormalisationOfAConvolutionAnew) {
+  NormalizedConvolution convolution;
+  World world;
+  world.draw(1);
+  PreparedWeights prepared(std::vector<Array>{convolution.weight});
+  const PreparedWeights::Use use(&prepared);
+  const NoGrad no_grad;
+  Tensor y;
+  Graph graph = capture([&] { y = convolution.of(Tensor(world.x)); });
+  convolution.variance.fill(4.0);
+  graph.replay();
+  const PreparedWeights::Use nothing(nullptr);
+  EXPECT_EQ(bytes_of({y}), bytes_of({convolution.of(Tensor(world.x))}));
 }
 
 std::string text_of(const std::filesystem::path& path) {

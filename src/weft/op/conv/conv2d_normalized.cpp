@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "weft/array/launch.h"
 #include "weft/autograd/node.h"
 #include "weft/autograd/op_trace.h"
 #include "weft/kernel/core/prepared_weights.h"
@@ -79,13 +80,15 @@ bool is_plain_vector(const Array& array, std::int64_t size, bool needed) {
   return array.shape() == Shape{size} && array.dtype() == DType::kF32 && array.is_contiguous();
 }
 
-// Anything else goes the way of the two operations, which say what is wrong.
+// Anything else goes the way of the two operations, which say what is wrong. So does what a graph
+// records: its replays read the arrays of the normalisation anew.
 bool can_fold(const Tensor& x, const Tensor& weight, const Tensor& bias,
               const EvaluatedNorm& norm) {
   const auto is_f32 = [](const Tensor& tensor) { return tensor.dtype() == DType::kF32; };
-  if (op_tracing() || !weight.array().device().is_cpu() || !is_f32(x) || !is_f32(weight) ||
-      weight.ndim() != 4 || weight.size() == 0 || !PreparedWeights::keeps(weight.array()) ||
-      recording({&x, &weight, &bias}) || recording({&norm.weight, &norm.bias})) {
+  if (op_tracing() || current_recorder() != nullptr || !weight.array().device().is_cpu() ||
+      !is_f32(x) || !is_f32(weight) || weight.ndim() != 4 || weight.size() == 0 ||
+      !PreparedWeights::keeps(weight.array()) || recording({&x, &weight, &bias}) ||
+      recording({&norm.weight, &norm.bias})) {
     return false;
   }
   const std::int64_t outputs = weight.dim(0);
