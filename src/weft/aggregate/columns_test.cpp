@@ -7,25 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "weft/aggregate/aggregator_def.h"
+#include "weft/aggregate/math/test_random_values.h"
 #include "weft/base/rng.h"
 
 namespace weft::columns_test {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-// A few different values among many, some infinite.
-std::vector<float> random_values(std::size_t size, Rng& rng) {
-  std::vector<float> values(size);
-  for (float& value : values) {
-    const std::uint64_t kind = rng.below(12);
-    value = static_cast<float>(rng.normal());
-    if (kind == 0) value = 0;
-    if (kind == 1) value = 1;
-    if (kind == 2) value = rng.below(2) == 0 ? kInfinity : -kInfinity;
-  }
-  return values;
-}
 
 TEST(Columns, RulesGiveManyCoordinatesTheBitsOfEach) {
   Rng rng(3);
@@ -37,7 +23,8 @@ TEST(Columns, RulesGiveManyCoordinatesTheBitsOfEach) {
       const RuleInput input{rows, (rows - 1) / 2 / (1 + rows % 3), 0, {}};
       const std::size_t stride = 300;
       const std::size_t count = 281;
-      std::vector<float> values = random_values(static_cast<std::size_t>(rows) * stride, rng);
+      std::vector<float> values =
+          random_values_with_ties(static_cast<std::size_t>(rows) * stride, rng);
       std::vector<float> want;
       for (std::size_t i = 0; i < count; ++i) {
         std::vector<float> column;

@@ -14,6 +14,7 @@
 
 #include "weft/attack/attack_def.h"
 #include "weft/base/rng.h"
+#include "weft/base/testing/test_plugin_table.h"
 
 namespace weft::attack_test {
 namespace {
@@ -182,17 +183,7 @@ TEST(Attack, MimicStaysWithTheMemberThatGoesFarthestInTheDirectionOfMostVariance
 // --- What holds for every attack.
 
 TEST(AttackContract, NamesAndOptionsAreWords) {
-  std::string_view last;
-  for (const AttackDef* def : attacks()) {
-    EXPECT_LT(last, def->name) << "by name";
-    last = def->name;
-    EXPECT_FALSE(def->summary.empty());
-    for (const Option& option : def->options) {
-      EXPECT_LE(option.min, option.fallback) << def->name;
-      EXPECT_GE(option.max, option.fallback) << def->name;
-      EXPECT_FALSE(option.help.empty()) << def->name;
-    }
-  }
+  EXPECT_EQ(plugin_table_fault(attacks()), "");
   for (const std::string& text : every_text()) {
     EXPECT_EQ(attack_of(attack_of(text).text()).text(), attack_of(text).text());
   }

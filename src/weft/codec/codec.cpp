@@ -11,7 +11,7 @@
 #include "weft/base/nearest_name.h"
 #include "weft/base/text/option_text.h"
 #include "weft/codec/codec_def.h"
-#include "weft/codec/codec_loops.h"
+#include "weft/codec/loops/codec_loops.h"
 
 namespace weft {
 

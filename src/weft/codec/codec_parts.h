@@ -13,7 +13,7 @@
 
 #include "weft/base/bytes.h"
 #include "weft/base/option.h"
-#include "weft/codec/codec_loops.h"
+#include "weft/codec/loops/codec_loops.h"
 
 namespace weft {
 

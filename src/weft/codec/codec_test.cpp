@@ -11,19 +11,12 @@
 
 #include "weft/base/rng.h"
 #include "weft/codec/codec_def.h"
+#include "weft/codec/test_codec_vectors.h"
 
 namespace weft::codec_test {
 namespace {
 
 using Vector = std::vector<float>;
-
-Vector decoded(std::string_view text, const Vector& values) {
-  const Codec codec = *Codec::parse(text);
-  Vector out(values.size());
-  const Status status = codec.decode(codec.encode(values), out);
-  EXPECT_TRUE(status.ok()) << status.message();
-  return out;
-}
 
 Vector combined(std::string_view text, const std::vector<Vector>& members) {
   const Codec codec = *Codec::parse(text);
@@ -31,13 +24,6 @@ Vector combined(std::string_view text, const std::vector<Vector>& members) {
   for (const Vector& member : members) codec.add(decoded(text, member), sum);
   codec.finish(sum);
   return sum;
-}
-
-Vector noise(std::size_t size, std::uint64_t seed) {
-  Rng rng(seed);
-  Vector values(size);
-  for (float& value : values) value = static_cast<float>(rng.uniform() * 2 - 1);
-  return values;
 }
 
 TEST(Codec, ThePrecisionsAreTheBytesOfTheWire) {

@@ -28,7 +28,7 @@
 
 #include "weft/codec/codec_def.h"
 #include "weft/codec/codec_parts.h"
-#include "weft/codec/cosine_transform.h"
+#include "weft/codec/loops/cosine_transform.h"
 
 namespace weft {
 namespace {

@@ -12,27 +12,13 @@
 #include "weft/base/rng.h"
 #include "weft/base/testing/test_isa_loops.h"
 #include "weft/codec/codec.h"
-#include "weft/codec/cosine_transform.h"
+#include "weft/codec/loops/cosine_transform.h"
+#include "weft/codec/test_codec_vectors.h"
 
 namespace weft::dct_codec_test {
 namespace {
 
 using Vector = std::vector<float>;
-
-Vector noise(std::size_t size, std::uint64_t seed) {
-  Rng rng(seed);
-  Vector values(size);
-  for (float& value : values) value = static_cast<float>(rng.uniform() * 2 - 1);
-  return values;
-}
-
-Vector decoded(std::string_view text, const Vector& values) {
-  const Codec codec = *Codec::parse(text);
-  Vector out(values.size());
-  const Status status = codec.decode(codec.encode(values), out);
-  EXPECT_TRUE(status.ok()) << status.message();
-  return out;
-}
 
 double distance(const Vector& a, const Vector& b) {
   double squares = 0;

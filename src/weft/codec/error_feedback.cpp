@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "weft/base/check.h"
-#include "weft/codec/codec_loops.h"
+#include "weft/codec/loops/codec_loops.h"
 
 namespace weft {
 

@@ -10,18 +10,12 @@
 
 #include "weft/base/rng.h"
 #include "weft/codec/codec_def.h"
+#include "weft/codec/test_codec_vectors.h"
 
 namespace weft::error_feedback_test {
 namespace {
 
 using Vector = std::vector<float>;
-
-Vector gradient(std::size_t size, std::uint64_t seed) {
-  Rng rng(seed);
-  Vector values(size);
-  for (float& value : values) value = static_cast<float>(rng.uniform() * 2 - 1);
-  return values;
-}
 
 Vector values_of(const ResidualValues& residual, std::size_t size) {
   return residual ? *residual : Vector(size);
@@ -39,7 +33,7 @@ TEST(ErrorFeedback, TheResidualIsWhatThePayloadLacksToTheLastBit) {
     ErrorFeedback feedback(codec);
     for (const std::size_t size : {1U, 255U, 1000U}) {
       for (std::uint64_t round = 1; round <= 5; ++round) {
-        const Vector values = gradient(size, round);
+        const Vector values = noise(size, round);
         Vector before = values_of(feedback.residual(), size);
         before.resize(size);
         if (round == 1) before.assign(size, 0);  // of another length
@@ -68,10 +62,10 @@ TEST(ErrorFeedback, ARollbackIsAsIfNothingHadHappened) {
     ErrorFeedback straight(*Codec::parse(def->name));
     ErrorFeedback rerun(*Codec::parse(def->name));
     for (std::uint64_t round = 1; round <= 8; ++round) {
-      const Vector values = gradient(300, round);
+      const Vector values = noise(300, round);
       // Aborted up to twice, once with other values, as when the shares change with the view.
       for (std::uint64_t abort = round % 3; abort > 0; --abort) {
-        (void)rerun.encode(abort == 2 ? gradient(300, 99) : values, round);
+        (void)rerun.encode(abort == 2 ? noise(300, 99) : values, round);
         rerun.rollback();
         EXPECT_FALSE(rerun.pending());
       }
@@ -87,14 +81,13 @@ TEST(ErrorFeedback, ACheckpointGoesOnWithTheSameBytes) {
   for (const CodecDef* def : codecs()) {
     ErrorFeedback straight(*Codec::parse(def->name));
     for (std::uint64_t round = 1; round <= 3; ++round) {
-      (void)straight.encode(gradient(300, round), round);
+      (void)straight.encode(noise(300, round), round);
       straight.commit();
     }
     ErrorFeedback resumed(*Codec::parse(def->name));
     resumed.restore(straight.residual() ? std::make_shared<const Vector>(*straight.residual())
                                         : nullptr);
-    EXPECT_EQ(resumed.encode(gradient(300, 4), 4), straight.encode(gradient(300, 4), 4))
-        << def->name;
+    EXPECT_EQ(resumed.encode(noise(300, 4), 4), straight.encode(noise(300, 4), 4)) << def->name;
   }
 }
 
@@ -108,7 +101,7 @@ TEST(ErrorFeedback, NothingIsLostOverManyRounds) {
     std::vector<double> given(kSize);
     std::vector<double> sent(kSize);
     for (std::uint64_t round = 1; round <= 200; ++round) {
-      const Vector values = gradient(kSize, round);
+      const Vector values = noise(kSize, round);
       const Vector out = decode_payload(codec, feedback.encode(values, round), kSize);
       feedback.commit();
       for (std::size_t i = 0; i < kSize; ++i) {

@@ -10,6 +10,7 @@
 
 #include "weft/base/rng.h"
 #include "weft/codec/codec.h"
+#include "weft/codec/test_codec_vectors.h"
 
 namespace weft::sparseloco_codec_test {
 namespace {
@@ -18,21 +19,6 @@ using Vector = std::vector<float>;
 
 constexpr std::size_t kChunk = 4096;
 constexpr std::size_t kGroup = 65'536;
-
-Vector noise(std::size_t size, std::uint64_t seed) {
-  Rng rng(seed);
-  Vector values(size);
-  for (float& value : values) value = static_cast<float>(rng.uniform() * 2 - 1);
-  return values;
-}
-
-Vector decoded(std::string_view text, const Vector& values) {
-  const Codec codec = *Codec::parse(text);
-  Vector out(values.size());
-  const Status status = codec.decode(codec.encode(values), out);
-  EXPECT_TRUE(status.ok()) << status.message();
-  return out;
-}
 
 // The mean magnitude of 3, 1 and 2 is 2, so low is 1 and high the mean of 3 and 2. Bits from the
 // lowest: not full, three values in 12 bits, then places of 12 bits with the sign and the size:

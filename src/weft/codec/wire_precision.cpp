@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/check.h"
-#include "weft/codec/codec_loops.h"
+#include "weft/codec/loops/codec_loops.h"
 
 namespace weft {
 

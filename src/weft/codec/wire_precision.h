@@ -28,12 +28,11 @@
 
 #include "weft/base/bytes.h"
 #include "weft/base/status.h"
+#include "weft/codec/loops/int8_block.h"
 
 namespace weft {
 
 enum class WirePrecision : std::uint8_t { kF32 = 0, kBf16 = 1, kF16 = 2, kInt8 = 3 };
-
-inline constexpr std::size_t kInt8Block = 128;
 
 // "f32", "bf16", "f16", "int8".
 std::string_view to_string(WirePrecision precision);

@@ -10,7 +10,7 @@
 
 #include "weft/base/rng.h"
 #include "weft/base/testing/test_isa_loops.h"
-#include "weft/codec/codec_loops.h"
+#include "weft/codec/loops/codec_loops.h"
 
 namespace weft::wire_precision_test {
 namespace {

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/aggregate/math/test_random_values.h"
 #include "weft/base/rng.h"
 #include "weft/base/testing/test_isa_loops.h"
 
@@ -18,19 +19,6 @@ namespace weft::aggregate_loops_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-// A few different values among many, some infinite.
-std::vector<float> random_values(std::size_t size, Rng& rng) {
-  std::vector<float> values(size);
-  for (float& value : values) {
-    const std::uint64_t kind = rng.below(12);
-    value = static_cast<float>(rng.normal());
-    if (kind == 0) value = 0;
-    if (kind == 1) value = 1;
-    if (kind == 2) value = rng.below(2) == 0 ? kInfinity : -kInfinity;
-  }
-  return values;
-}
 
 template <class Value, class Bits>
 void expect_same_bits(const std::vector<Value>& got, const std::vector<Value>& want, Bits /*as*/) {
@@ -78,7 +66,7 @@ TEST(AggregateLoops, SortsColumnsOfAnyNumberOfRows) {
     for (std::size_t rows = 1; rows <= 70; ++rows) {
       const std::size_t stride = 40;
       const std::size_t count = 33;
-      std::vector<float> values = random_values(rows * stride, rng);
+      std::vector<float> values = random_values_with_ties(rows * stride, rng);
       std::vector<float> want = values;
       for (std::size_t i = 0; i < count; ++i) {
         std::vector<float> column(rows);

@@ -14,7 +14,7 @@ namespace {
 
 using Matrix = std::vector<double>;
 
-// Of B^T B, where B has `rank` rows.
+// The entries of B^T B by row, where B has `rank` rows.
 Matrix random_gram(std::size_t size, std::size_t rank, std::uint64_t seed) {
   Rng rng(seed);
   Matrix rows(rank * size);

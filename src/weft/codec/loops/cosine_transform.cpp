@@ -1,4 +1,4 @@
-#include "weft/codec/cosine_transform.h"
+#include "weft/codec/loops/cosine_transform.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 // The loops of codec_loops.h, compiled once for each instruction set.
-#include "weft/codec/codec_loops.h"
+#include "weft/codec/loops/codec_loops.h"
 
 #include <cstring>
 
 #include "weft/base/isa/loops_begin.inc"
-#include "weft/codec/wire_precision.h"
+#include "weft/codec/loops/int8_block.h"
 
 namespace weft {
 namespace {

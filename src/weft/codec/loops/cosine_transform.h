@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-#include "weft/codec/codec_loops.h"
+#include "weft/codec/loops/codec_loops.h"
 
 namespace weft {
 
