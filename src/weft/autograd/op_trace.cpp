@@ -30,6 +30,19 @@ void OpTrace::note(const char* name, const Array& output, std::span<const Tensor
   expected_attributes_.clear();
 }
 
+Tensor trace_constant(Tensor value) {
+  if (!op_tracing()) return value;
+  trace_attributes("constant", {{"value", {}, value.array().strided().clone()}});
+  internal::current_trace->note("constant", value.array(), {});
+  return value;
+}
+
+void trace_same(const Tensor& copy, const Tensor& of) {
+  if (!op_tracing()) return;
+  const Tensor* const inputs[] = {&of};
+  internal::current_trace->note("same", copy.array(), inputs);
+}
+
 const TracedAttribute* TracedOp::find(std::string_view attribute) const {
   const auto found =
       std::find_if(attributes.begin(), attributes.end(),

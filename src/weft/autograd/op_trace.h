@@ -7,8 +7,10 @@
 // Where it stands: record() (node.h) passes it name, inputs and output; an operation adds its other
 // arguments with trace_attributes() just before its record(). The arrays are held, so no two values
 // of one trace share memory by accident. An operation that runs others inside leaves entries for
-// these too; nothing reads their results. Without a trace the cost is one read of a flag.
-// Threads: records its own thread's operations. Nests; only the innermost records. Fails: never.
+// these too; nothing reads their results. Values that depend on no input, such as arange(4), are
+// in a trace as operations "constant" if what makes them calls trace_constant(). Without a trace
+// the cost is one read of a flag. Threads: records its own thread's operations. Nests; only the
+// innermost records. Fails: never.
 #pragma once
 
 #include <array>
@@ -74,6 +76,12 @@ inline bool op_tracing() { return internal::current_trace != nullptr; }
 inline void trace_attributes(const char* op, std::vector<TracedAttribute> attributes) {
   internal::current_trace->expect(op, std::move(attributes));
 }
+
+// Notes `value`, which was made of numbers alone, as an operation "constant" with a copy of it as
+// attribute "value", for what is written in place later. Returns it.
+Tensor trace_constant(Tensor value);
+// Notes an operation "same": `copy` has the values of `of` in other memory.
+void trace_same(const Tensor& copy, const Tensor& of);
 
 // A few integers as an attribute's values.
 template <std::size_t kCount>

@@ -33,6 +33,23 @@ TEST(OpTrace, NotesOperationsWithTheirOptions) {
   EXPECT_TRUE(trace.ops()[1].attributes.empty());
 }
 
+TEST(OpTrace, ConstantsAreKeptAsTheyWereAndCopiesNameTheirSource) {
+  const Tensor before = trace_constant(Tensor(Array::full({2}, 1.0)));  // nothing is noted
+  const OpTrace trace;
+  const Tensor x = trace_constant(Tensor(Array::full({2}, 3.0)));
+  Array memory = x.array();
+  memory.fill(5.0);
+  const Tensor copy(x.array().clone());
+  trace_same(copy, x);
+  ASSERT_EQ(trace.ops().size(), 2U);
+  EXPECT_EQ(trace.ops()[0].name, "constant");
+  EXPECT_EQ(trace.ops()[0].output.storage(), x.array().storage());
+  EXPECT_EQ(trace.ops()[0].find("value")->array.to_vector<float>(), (std::vector<float>{3, 3}));
+  EXPECT_EQ(trace.ops()[1].name, "same");
+  EXPECT_EQ(trace.ops()[1].inputs[0].storage(), x.array().storage());
+  EXPECT_EQ(trace.ops()[1].output.storage(), copy.array().storage());
+}
+
 TEST(OpTrace, OptionsOfAnOperationThatDidNotComeAreDropped) {
   const Tensor x(Array::full({2}, 1.0));
   const OpTrace trace;

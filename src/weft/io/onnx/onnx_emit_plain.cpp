@@ -33,13 +33,9 @@ WEFT_ONNX_UNARY(emit_sqrt, "Sqrt")
 WEFT_ONNX_UNARY(emit_tanh, "Tanh")
 #undef WEFT_ONNX_UNARY
 
-// The second operand: a tensor, or the number that the operation recorded.
-std::string second(OnnxEmitter& out) {
-  return out.has(1) ? out.in(1) : out.scalar(out.number("scalar"));
-}
-void emit_add(OnnxEmitter& out) { out.result(out.node("Add", {out.in(0), second(out)})); }
-void emit_mul(OnnxEmitter& out) { out.result(out.node("Mul", {out.in(0), second(out)})); }
-void emit_pow(OnnxEmitter& out) { out.result(out.node("Pow", {out.in(0), second(out)})); }
+void emit_add(OnnxEmitter& out) { out.result(out.node("Add", {out.in(0), out.second()})); }
+void emit_mul(OnnxEmitter& out) { out.result(out.node("Mul", {out.in(0), out.second()})); }
+void emit_pow(OnnxEmitter& out) { out.result(out.node("Pow", {out.in(0), out.second()})); }
 void emit_sub(OnnxEmitter& out) { out.result(out.node("Sub", {out.in(0), out.in(1)})); }
 void emit_maximum(OnnxEmitter& out) { out.result(out.node("Max", {out.in(0), out.in(1)})); }
 void emit_minimum(OnnxEmitter& out) { out.result(out.node("Min", {out.in(0), out.in(1)})); }
@@ -55,7 +51,7 @@ void emit_div(OnnxEmitter& out) {
   if (out.op().find("numerator") != nullptr) {
     out.result(out.node("Div", {out.scalar(out.number("numerator")), out.in(0)}));
   } else {
-    out.result(out.node("Div", {out.in(0), second(out)}));
+    out.result(out.node("Div", {out.in(0), out.second()}));
   }
 }
 void emit_add_relu(OnnxEmitter& out) {
@@ -115,24 +111,16 @@ void emit_cast(OnnxEmitter& out) {
       out.node("Cast", {out.in(0)}, {onnx_attribute("to", onnx_type(out.op().output.dtype()))}));
 }
 
-Integers axes_in_mask(const OnnxEmitter& out) {
-  const auto mask = static_cast<std::uint64_t>(out.number("mask"));
-  Integers axes;
-  for (int i = 0; i < out.op().inputs[0].ndim(); ++i) {
-    if ((mask >> static_cast<unsigned>(i) & 1U) != 0) axes.push_back(i);
-  }
-  return axes;
-}
 void emit_sum(OnnxEmitter& out) {
   const auto keepdims = static_cast<std::int64_t>(out.number("keepdims"));
-  out.result(out.node("ReduceSum", {out.in(0), out.integers_constant(axes_in_mask(out))},
+  out.result(out.node("ReduceSum", {out.in(0), out.integers_constant(out.axes_in_mask())},
                       {onnx_attribute("keepdims", keepdims)}));
 }
 void emit_mean(OnnxEmitter& out) {
   const auto keepdims = static_cast<std::int64_t>(out.number("keepdims"));
   out.result(
       out.node("ReduceMean", {out.in(0)},
-               {onnx_attribute("axes", axes_in_mask(out)), onnx_attribute("keepdims", keepdims)}));
+               {onnx_attribute("axes", out.axes_in_mask()), onnx_attribute("keepdims", keepdims)}));
 }
 void emit_softmax(OnnxEmitter& out) {
   const auto axis = static_cast<std::int64_t>(out.number("axis"));
@@ -174,10 +162,7 @@ void emit_concat(OnnxEmitter& out) {
   out.result(out.node("Concat", std::move(parts), {onnx_attribute("axis", axis)}));
 }
 void emit_expand(OnnxEmitter& out) {
-  Integers shape = out.open_shape();
-  // A size of 1 keeps what is there.
-  for (std::int64_t& size : shape) size = size == -1 ? 1 : size;
-  out.result(out.node("Expand", {out.in(0), out.integers_constant(shape)}));
+  out.result(out.spread(out.in(0), out.op().inputs[0].shape()));
 }
 
 constexpr OnnxRule kPlainRules[] = {

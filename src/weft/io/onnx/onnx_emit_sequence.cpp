@@ -131,14 +131,24 @@ std::string reordered(OnnxEmitter& out, const std::vector<std::string>& parts, s
 
 // Weft has PyTorch's gates, i f g o and r z n; ONNX i o f g and z r n.
 void emit_recurrent(OnnxEmitter& out, const char* type, const Integers& order) {
-  if (out.number("with_state") != 0.0 || out.has(5) || out.has(6) ||
-      out.op().find("lengths")->array.defined()) {
-    out.fail(fmt::format("expected {} over whole sequences, without a state or lengths", type));
+  if (out.op().find("lengths")->array.defined()) {
+    out.fail(fmt::format("expected {} over whole sequences, without lengths", type));
   }
   const std::int64_t width = out.op().inputs[2].dim(1);
   std::vector<std::string> inputs = {out.in(0), reordered(out, {out.in(1)}, width, order),
                                      reordered(out, {out.in(2)}, width, order)};
-  if (out.has(3)) inputs.push_back(reordered(out, {out.in(3), out.in(4)}, width, order));
+  const bool has_state = out.has(5) || out.has(6);
+  if (out.has(3)) {
+    inputs.push_back(reordered(out, {out.in(3), out.in(4)}, width, order));
+  } else if (has_state) {
+    inputs.emplace_back();
+  }
+  if (has_state) {
+    const std::string direction = out.integers_constant({0});
+    inputs.emplace_back();  // lengths
+    inputs.push_back(out.has(5) ? out.node("Unsqueeze", {out.in(5), direction}) : "");
+    if (out.has(6)) inputs.push_back(out.node("Unsqueeze", {out.in(6), direction}));
+  }
   OnnxEmitter::Attributes attributes = {
       onnx_attribute("hidden_size", width),
       onnx_attribute("direction", out.number("reverse") != 0.0 ? "reverse" : "forward")};
@@ -151,8 +161,15 @@ void emit_recurrent(OnnxEmitter& out, const char* type, const Integers& order) {
     activations.texts = {"Relu"};
     attributes.push_back(std::move(activations));
   }
+  const bool with_state = out.number("with_state") != 0.0;
   const std::string y = out.node(type, std::move(inputs), std::move(attributes));
-  out.result(out.node("Squeeze", {y, out.integers_constant({1})}));  // [T, 1, N, width]
+  const std::string steps =
+      out.node("Squeeze", {y, out.integers_constant({1})});  // [T, 1, N, width]
+  if (!with_state) return out.result(steps);
+  // [T, N, width], and behind it the last hidden state and an LSTM's last cell, [1, N, width].
+  std::vector<std::string> parts = {steps, out.one_more_output(y, 1)};
+  if (order.size() == 4) parts.push_back(out.one_more_output(y, 2));
+  out.result(out.node("Concat", std::move(parts), {onnx_attribute("axis", std::int64_t{0})}));
 }
 void emit_gru(OnnxEmitter& out) { emit_recurrent(out, "GRU", {1, 0, 2}); }
 void emit_lstm(OnnxEmitter& out) { emit_recurrent(out, "LSTM", {0, 3, 1, 2}); }

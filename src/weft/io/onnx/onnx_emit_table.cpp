@@ -8,7 +8,8 @@ std::span<const OnnxRule> onnx_rules() {
   static const std::vector<OnnxRule> all = [] {
     std::vector<OnnxRule> rules;
     for (const std::span<const OnnxRule> part :
-         {onnx_plain_rules(), onnx_layer_rules(), onnx_sequence_rules()}) {
+         {onnx_plain_rules(), onnx_layer_rules(), onnx_sequence_rules(), onnx_in_place_rules(),
+          onnx_choice_rules()}) {
       rules.insert(rules.end(), part.begin(), part.end());
     }
     std::sort(rules.begin(), rules.end(),

@@ -39,10 +39,15 @@ OnnxAttribute onnx_attribute(std::string name, std::string_view value) {
   return attribute;
 }
 
-// The same view of the same memory; the trace holds all of it, so no memory is used twice.
+// Begins the keys of all arrays in that memory; the trace holds all of it, so none is used twice.
+std::string OnnxEmitter::memory_of(const Array& array) {
+  return fmt::format("{} ", array.storage()->id());
+}
+
+// The same view of the same memory.
 std::string OnnxEmitter::key_of(const Array& array) {
-  return fmt::format("{} {} {} {} {} {}", array.storage()->id(), array.offset(),
-                     to_string(array.shape()), to_string(array.strides()), to_string(array.dtype()),
+  return fmt::format("{}{} {} {} {} {}", memory_of(array), array.offset(), to_string(array.shape()),
+                     to_string(array.strides()), to_string(array.dtype()),
                      static_cast<const void*>(array.format().get()));
 }
 
@@ -53,6 +58,19 @@ void OnnxEmitter::bind(const Array& value, const std::string& name) {
 
 void OnnxEmitter::bind_input(const Array& value, const std::string& name) {
   names_[key_of(value)] = name;
+  if (input_.empty()) input_ = name;
+}
+
+void OnnxEmitter::note_write(const TracedOp& op) {
+  static const std::set<std::string_view> writes = {"add_",  "copy_", "div_",
+                                                    "fill_", "mul_",  "setitem"};
+  if (!writes.contains(op.name)) return;
+  const std::string memory = memory_of(op.output);
+  const std::string written = key_of(op.output);
+  for (auto at = names_.lower_bound(memory); at != names_.end(); ++at) {
+    if (!at->first.starts_with(memory)) break;
+    if (at->first != written) at->second.clear();
+  }
 }
 
 void OnnxEmitter::fail(const std::string& why) const {
@@ -69,6 +87,9 @@ void OnnxEmitter::emit(const TracedOp& op, const TracedOp& other, std::uint64_t 
       std::lower_bound(rules.begin(), rules.end(), op.name,
                        [](const OnnxRule& own, const std::string& name) { return own.op < name; });
   if (rule == rules.end() || rule->op != op.name) {
+    // One that runs others inside: what the last of them made is its result.
+    const auto made = names_.find(key_of(op.output));
+    if (made != names_.end() && !made->second.empty()) return;
     fail(fmt::format("expected operations that ONNX can express (docs/onnx.md), got \"{}\"",
                      op.name));
   }
@@ -98,6 +119,13 @@ std::string OnnxEmitter::value_of(const Array& array) {
     names_[key_of(array)] = name;
     return name;
   }
+  if (found->second.empty()) {
+    fail(
+        fmt::format("expected inputs of \"{}\" that nothing has written in part, or through "
+                    "another view of their memory, got such values {}: make them anew by concat, "
+                    "stack or where",
+                    op_->name, to_string(array.shape())));
+  }
   const auto parameter = unused_.find(found->second);
   if (parameter != unused_.end()) {
     graph_.initializers.push_back({found->second, parameter->second});
@@ -124,6 +152,15 @@ std::vector<std::int64_t> OnnxEmitter::integers(std::string_view name) const {
   return values;
 }
 
+bool OnnxEmitter::is_batch_size(int axis) const {
+  return op_->output.dim(axis) == 2 && other_->output.dim(axis) == 3;
+}
+
+std::string OnnxEmitter::batch_size() {
+  if (batch_size_.empty()) batch_size_ = slice(node("Shape", {input_}), 0, 0, 1);
+  return batch_size_;
+}
+
 std::vector<std::int64_t> OnnxEmitter::open_shape() const {
   const Shape& shape = op_->output.shape();
   const Shape& of_other = other_->output.shape();
@@ -139,6 +176,42 @@ std::vector<std::int64_t> OnnxEmitter::open_shape() const {
                      to_string(shape), to_string(of_other)));
   }
   return result;
+}
+
+std::string OnnxEmitter::second() {
+  if (has(1)) return in(1);
+  const DType dtype = op_->inputs[0].dtype();
+  const double value = number("scalar");
+  return dtype == DType::kF32 ? scalar(value) : constant(Array::full({}, value, dtype));
+}
+
+std::vector<std::int64_t> OnnxEmitter::axes_in_mask() const {
+  const auto mask = static_cast<std::uint64_t>(number("mask"));
+  std::vector<std::int64_t> axes;
+  for (int i = 0; i < op_->inputs[0].ndim(); ++i) {
+    if ((mask >> static_cast<unsigned>(i) & 1U) != 0) axes.push_back(i);
+  }
+  return axes;
+}
+
+std::string OnnxEmitter::spread(const std::string& value, const Shape& from) {
+  const Shape& shape = op_->output.shape();
+  std::vector<std::string> parts;
+  bool is_open = false;
+  std::vector<std::int64_t> sizes = open_shape();
+  for (int i = 0; i < shape.size(); ++i) {
+    std::int64_t& size = sizes[static_cast<std::size_t>(i)];
+    const int at = i - (shape.size() - from.size());
+    const bool grows = size == -1 && (at < 0 || from[at] == 1);
+    if (grows && !is_batch_size(i))
+      fail(fmt::format("expected \"{}\" to the number of rows", op_->name));
+    if (size == -1 && !grows) size = 1;  // keeps what is there
+    is_open = is_open || grows;
+    parts.push_back(grows ? batch_size() : integers_constant({size}));
+  }
+  if (!is_open) return node("Expand", {value, integers_constant(sizes)});
+  return node("Expand",
+              {value, node("Concat", std::move(parts), {onnx_attribute("axis", std::int64_t{0})})});
 }
 
 std::string OnnxEmitter::constant(const Array& value) {
@@ -172,6 +245,16 @@ std::string OnnxEmitter::node(const std::string& type, std::vector<std::string> 
   return node.outputs[0];
 }
 
+std::string OnnxEmitter::one_more_output(const std::string& first, std::size_t place) {
+  const auto made = std::find_if(graph_.nodes.rbegin(), graph_.nodes.rend(),
+                                 [&](const OnnxNode& node) { return node.outputs[0] == first; });
+  if (made == graph_.nodes.rend()) fail("expected a node that gives " + first);
+  for (std::size_t i = made->outputs.size(); i <= place; ++i) {
+    made->outputs.push_back(fmt::format("{}_{}", first, i));
+  }
+  return made->outputs[place];
+}
+
 std::string OnnxEmitter::reshape(const std::string& x, const std::vector<std::int64_t>& shape) {
   return node("Reshape", {x, integers_constant(shape)});
 }
@@ -191,8 +274,10 @@ void OnnxEmitter::result(const std::string& value) {
   has_result_ = true;
 }
 
-std::vector<bool> OnnxEmitter::needed(std::span<const TracedOp> ops, const Array& output) {
-  std::set<std::string> wanted = {key_of(output)};
+std::vector<bool> OnnxEmitter::needed(std::span<const TracedOp> ops,
+                                      std::span<const Array> outputs) {
+  std::set<std::string> wanted;
+  for (const Array& output : outputs) wanted.insert(key_of(output));
   std::vector<bool> result(ops.size());
   for (std::size_t i = ops.size(); i > 0; --i) {
     const TracedOp& op = ops[i - 1];
@@ -208,20 +293,26 @@ std::vector<bool> OnnxEmitter::needed(std::span<const TracedOp> ops, const Array
   return result;
 }
 
-OnnxGraph OnnxEmitter::finish(const Array& output, const std::string& name) {
-  const auto found = names_.find(key_of(output));
-  if (found == names_.end()) fail("expected a result that operations made, got another");
-  // The last node, so that a graph that hands its input on has one, too.
-  OnnxNode& last = graph_.nodes.emplace_back();
-  last.op = "Identity";
-  last.name = "result";
-  last.inputs = {found->second};
-  last.outputs = {name};
+OnnxGraph OnnxEmitter::finish(std::span<const Array> outputs, std::span<const std::string> names) {
+  std::set<std::string> used(names.begin(), names.end());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto found = names_.find(key_of(outputs[i]));
+    if (found == names_.end() || found->second.empty()) {
+      fail("expected a result that operations made, got another");
+    }
+    // A node of its own, so that a graph that hands its input on has one, too.
+    OnnxNode& last = graph_.nodes.emplace_back();
+    last.op = "Identity";
+    last.name = i == 0 ? "result" : fmt::format("result_{}", i);
+    last.inputs = {found->second};
+    last.outputs = {names[i]};
+  }
   // What nothing reads goes, from the end.
-  std::set<std::string> used = {name};
   std::vector<OnnxNode> kept;
   for (auto node = graph_.nodes.rbegin(); node != graph_.nodes.rend(); ++node) {
-    if (!used.contains(node->outputs[0])) continue;
+    const bool is_read = std::any_of(node->outputs.begin(), node->outputs.end(),
+                                     [&](const std::string& name) { return used.contains(name); });
+    if (!is_read) continue;
     used.insert(node->inputs.begin(), node->inputs.end());
     kept.push_back(std::move(*node));
   }

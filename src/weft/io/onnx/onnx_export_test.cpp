@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/autograd/op_trace.h"
 #include "weft/base/rng.h"
 #include "weft/io/onnx_import.h"
 #include "weft/nn/containers.h"
@@ -15,6 +16,7 @@
 #include "weft/nn/norm.h"
 #include "weft/nn/recurrent.h"
 #include "weft/nn/zoo.h"
+#include "weft/op/in_place.h"
 #include "weft/op/ops.h"
 
 namespace weft::onnx_export_test {
@@ -205,6 +207,109 @@ TEST(OnnxExport, SaysRecurrentLayers) {
     // The first axis is time; as the axis that stays open it is as good as any.
     EXPECT_LT(difference_of(*layers, {6, 1, 5}), kTolerance);
   }
+}
+
+TEST(OnnxExport, SaysChoicesComparisonsAndConstants) {
+  const Array places = Array::from(std::vector<std::int64_t>{3, 0}, {2});
+  const std::vector<std::function<Tensor(const Tensor&)>> bodies = {
+      [](const Tensor& x) { return where(gt(x, 0.25), x, neg(x)) + masked_fill(x, lt(x, 0), 7.0); },
+      [](const Tensor& x) {
+        const Tensor both = logical_and(ge(x, -1.0), le(x, x * 0.5));
+        const Tensor any = logical_or(eq(x, 0.0), logical_not(ne(x, 0.5)));
+        return cast(logical_xor(both, any), DType::kF32) + x;
+      },
+      [](const Tensor& x) {
+        return reshape(max(x, {2}), {-1, 4, 1}) - min(x, {1}, true);
+      },
+      [](const Tensor& x) {
+        const std::vector<Tensor> parts = split(x, std::vector<std::int64_t>{1, 4}, 2);
+        return concat({parts[1], parts[0]}, 2) + triu(x, 1) - tril(x, -1);
+      },
+      [&places](const Tensor& x) { return index_select(x, 1, places); },
+      [](const Tensor& x) {
+        const Tensor ramp = trace_constant(arange(0.0, 5.0));
+        const Tensor rows = trace_constant(Tensor(Array::full({x.dim(0), 4, 5}, 3.0)));
+        return x * ramp + rows;
+      },
+      [](const Tensor& x) {
+        const Tensor first = trace_constant(Tensor(Array::full({1, 1, 5}, 0.5)));
+        return concat({expand(first, {x.dim(0), 1, 5}), x}, 1);
+      },
+  };
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    EXPECT_LT(difference_of_body(bodies[i], {3, 4, 5}), kTolerance) << "body " << i;
+  }
+}
+
+TEST(OnnxExport, SaysWritesOfWholeTensors) {
+  const auto body = [](const Tensor& x) {
+    Tensor y = x * 2.0;
+    const Tensor before = relu(y);
+    add_(y, x, -0.5);
+    mul_(y, before);
+    div_(y, 3.0);
+    add_(y, 1.0);
+    Tensor z = y + 0.0;
+    copy_(z, mean(y, {1}, true));
+    return z + y;
+  };
+  EXPECT_LT(difference_of_body(body, {3, 4}), kTolerance);
+}
+
+TEST(OnnxExport, SaysComputationsOfSeveralInputsAndOutputs) {
+  Array weight = normal_values({4, 4}, 7);
+  OnnxComputation computation;
+  computation.run = [&](std::span<const Array> in) {
+    const Tensor y = matmul(Tensor(in[0]), Tensor(weight));
+    return std::vector<Array>{(y + Tensor(in[1])).array(), sum(y, {1}).array()};
+  };
+  computation.values = {{"w", ParameterKind::kWeight, weight}};
+  const std::vector<Array> samples = {normal_values({1, 4}, 8), normal_values({1, 1}, 9)};
+  OnnxSignature signature{.inputs = {"a", "b"}, .outputs = {"y", "s"}};
+  const OnnxModel onnx = export_onnx(computation, samples, signature).value();
+  EXPECT_EQ(onnx.graph.initializers.at(0).name, "w");
+  const OnnxProgram program = OnnxProgram::make(parse_onnx(onnx_bytes(onnx)).value()).value();
+  const std::vector<Array> given = {normal_values({5, 4}, 10), normal_values({5, 1}, 11)};
+  const std::vector<Array> got = program.run(given).value();
+  const std::vector<Array> want = computation.run(given);
+  ASSERT_EQ(got.size(), 2U);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    EXPECT_EQ(got[i].shape(), want[i].shape());
+    for (std::int64_t j = 0; j < got[i].size(); ++j) {
+      EXPECT_NEAR(got[i].data<float>()[j], want[i].data<float>()[j], 1e-5);
+    }
+  }
+  signature.has_batch = false;
+  const OnnxModel fixed = export_onnx(computation, samples, signature).value();
+  EXPECT_EQ((*fixed.graph.inputs[0].shape)[0].size, 1);
+  signature.outputs = {"y"};
+  EXPECT_THAT(export_onnx(computation, samples, signature).status().message(),
+              HasSubstr("expected 1 outputs, got 2"));
+  signature.outputs = {"y", "a"};
+  EXPECT_THAT(export_onnx(computation, samples, signature).status().message(),
+              HasSubstr("names of inputs and outputs that differ"));
+  EXPECT_THAT(export_onnx(computation, {samples.data(), 1}, signature).status().message(),
+              HasSubstr("a sample for each of 2 inputs"));
+}
+
+TEST(OnnxExport, RefusesWhatShowsMemoryThatWasWrittenInPart) {
+  const auto refused = [](std::function<Tensor(const Tensor&)> body) {
+    Body module(std::move(body));
+    return export_onnx(module, normal_values({1, 4}, 6)).status().message();
+  };
+  EXPECT_THAT(refused([](const Tensor& x) {
+                Tensor y = x * 2.0;
+                write_part_(y, y.array().slice(1, 0, 2), slice(x, 1, 2, 4));
+                return y + 1.0;
+              }),
+              HasSubstr("written in part"));
+  EXPECT_THAT(refused([](const Tensor& x) {
+                Tensor y = x * 2.0;
+                const Tensor view = slice(y, 1, 0, 2);
+                add_(y, 1.0);
+                return view + 1.0;
+              }),
+              HasSubstr("another view"));
 }
 
 TEST(OnnxExport, RefusesWhatItCannotSay) {

@@ -14,8 +14,9 @@ constexpr std::int64_t kForwardQueryBlock = 24;
 constexpr std::int64_t kForwardKeyBlock = 192;
 constexpr std::int64_t kForwardScoreStep = kForwardKeyBlock + kAttentionRoom;
 
-// Queries of one head of values that read them in place.
+// Queries of one head of values that read them in place, and of keys.
 constexpr std::int64_t kInPlaceQueries = 6;
+constexpr std::int64_t kInPlaceKeyQueries = 3;
 
 class Forward {
  public:
@@ -33,7 +34,7 @@ class Forward {
         factors_(memory_.take(kForwardScoreStep)) {}
 
   void kv_head(std::int64_t b, std::int64_t kv_head) {
-    pack_transposed(rows_of(p_.k, b, kv_head, 0), p_.keys, p_.width, keys_);
+    read_keys(rows_of(p_.k, b, kv_head, 0));
     read_values(rows_of(p_.v, b, kv_head, 0));
     for (std::int64_t g = 0; g < p_.group(); ++g) {
       for (std::int64_t i = 0; i < p_.queries; i += kForwardQueryBlock) {
@@ -51,10 +52,22 @@ class Forward {
     Range queries;
   };
 
-  // A few queries read the values where they are if these are whole panels; for more of them a copy
-  // in lines that spread over the cache is worth its time.
+  // A few queries read keys and values where they are if these are whole panels; for more of them
+  // panels, or a copy in lines that spread over the cache, are worth their time.
+  bool in_place(std::int64_t queries_max) const {
+    return p_.width % kPanel == 0 && p_.queries * p_.group() <= queries_max;
+  }
+
+  void read_keys(const Rows& rows) {
+    if (in_place(kInPlaceKeyQueries)) {
+      key_rows_ = rows;
+    } else {
+      pack_transposed(rows, p_.keys, p_.width, keys_);
+    }
+  }
+
   void read_values(const Rows& rows) {
-    if (p_.width % kPanel == 0 && p_.queries * p_.group() <= kInPlaceQueries) {
+    if (in_place(kInPlaceQueries)) {
       values_ = rows;
       return;
     }
@@ -80,6 +93,7 @@ class Forward {
 
   // Whole panels of the keys, against tiles of which some query may read them.
   void score(const Range& queries, const Range& keys) {
+    if (key_rows_.data != nullptr) return score_in_place(queries, keys);
     std::int64_t k = 0;
     for (; queries.count == 1 && k + kGemmRowColumns <= keys.count; k += kGemmRowColumns) {
       gemm_.multiply_row({1, kGemmRowColumns, p_.width}, {queries_, step_, 1},
@@ -94,6 +108,15 @@ class Forward {
                      {queries_ + row * step_, step_, 1},
                      transposed_panel(keys_, keys.first + k, p_.width),
                      {scores_ + row * kForwardScoreStep + k, kForwardScoreStep});
+    }
+  }
+
+  void score_in_place(const Range& queries, const Range& keys) {
+    for (std::int64_t r = 0; r < queries.count; ++r) {
+      loops_.scores(
+          queries_ + r * step_,
+          {key_rows_.data + keys.first * key_rows_.step, key_rows_.step, keys.count, p_.width},
+          scores_ + r * kForwardScoreStep);
     }
   }
 
@@ -162,7 +185,8 @@ class Forward {
   float* scores_;      // [queries][kScoreStep]
   float* factors_;
   AttentionSoftmax softmax_[kForwardQueryBlock] = {};
-  Rows values_ = {};  // of the current head: the copy or the originals
+  Rows key_rows_ = {};  // of the current head where they are read in place, else null
+  Rows values_ = {};    // of the current head: the copy or the originals
 };
 
 }  // namespace

@@ -65,6 +65,43 @@ inline void clear_behind(float* row, std::int64_t count) {
   for (std::int64_t i = 0; i < kTail; ++i) row[count + i] = 0.0F;
 }
 
+// a0 + a1, a2 + a3 and so on, and then the same of b.
+[[gnu::always_inline]] inline Vec pair_sums(const Vec& a, const Vec& b) {
+#if WEFT_LANES == 16
+  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30) +
+         __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+#else
+  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14) +
+         __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+#endif
+}
+
+// Sums of kRows keys' products, kLanes / kRows parts of each side by side.
+template <int kRows>
+[[gnu::always_inline]] inline Vec row_products(const float* query, const float* key,
+                                               const AttentionKeys& keys) {
+  if constexpr (kRows == 1) {
+    Vec sum = {};
+    for (std::int64_t i = 0; i < keys.width; i += kLanes) {
+      sum = multiply_add(load(query + i), load(key + i), sum);
+    }
+    return sum;
+  } else {
+    return pair_sums(row_products<kRows / 2>(query, key, keys),
+                     row_products<kRows / 2>(query, key + kRows / 2 * keys.step, keys));
+  }
+}
+
+void scores_of(const float* query, const AttentionKeys& keys, float* scores) {
+  std::int64_t j = 0;
+  for (; j + kLanes <= keys.count; j += kLanes) {
+    store(scores + j, row_products<kLanes>(query, keys.data + j * keys.step, keys));
+  }
+  for (; j < keys.count; ++j) {
+    scores[j] = sum_of(row_products<1>(query, keys.data + j * keys.step, keys));
+  }
+}
+
 float soften(float* scores, std::int64_t count, AttentionSoftmax& softmax) {
   const float least = -__builtin_inff();
   fill_tail(scores, count, least);
@@ -130,7 +167,8 @@ float dot_of(const float* a, const float* b, std::int64_t count) {
 
 }  // namespace
 
-extern const AttentionLoops WEFT_LOOPS_NAME(attention_loops) = {soften, gradient, scaled, dot_of};
+extern const AttentionLoops WEFT_LOOPS_NAME(attention_loops) = {scores_of, soften, gradient, scaled,
+                                                                dot_of};
 
 }  // namespace weft
 

@@ -27,7 +27,17 @@ struct AttentionRow {
   float dot;
 };
 
+// Keys of one head, `step` values apart, read where they are.
+struct AttentionKeys {
+  const float* data;
+  std::int64_t step;
+  std::int64_t count;
+  std::int64_t width;  // a multiple of 16
+};
+
 struct AttentionLoops {
+  // scores[j] = query key_j.
+  void (*scores)(const float* query, const AttentionKeys& keys, float* scores);
   // scores = 2^(score - largest) of `count` > 0 scores, and zeros in the 8 places behind them. The
   // largest is that of all so far: returns what sums so far must be multiplied by, and does so with
   // those of `softmax`.

@@ -108,6 +108,20 @@ TEST(Attention, HeadsOfAnyWidth) {
   }
 }
 
+// As a text grows: up to three queries of a head read the keys where they are.
+TEST(Attention, AFewQueriesOfManyKeys) {
+  for (const std::int64_t keys : {1, 7, 8, 15, 17, 31, 33, 192, 203}) {
+    for (const std::int64_t queries : {1, 2, 3, 4}) {
+      SCOPED_TRACE(std::to_string(queries) + " of " + std::to_string(keys));
+      for (const std::int64_t width : {16, 48, 64}) {
+        expect_as_plain({2, 2, 2, queries, keys, width},
+                        {.scale = 0.3, .causal = true, .causal_offset = keys - queries});
+      }
+      expect_as_plain({1, 3, 1, queries, keys, 32}, {.scale = 0.3});
+    }
+  }
+}
+
 TEST(Attention, ANegativeScaleTurnsTheOrderAround) {
   expect_as_plain({1, 2, 1, 50, 200, 16}, {.scale = -0.4});
 }

@@ -89,14 +89,23 @@ Array make_data_gradient(const Array& dy, const Conv2dSaved& saved) {
   return onednn::conv2d_data_gradient(saved.x, saved.weight, saved.geometry);
 }
 
+void backward_weights(const Array& g, const Conv2dSaved& saved,
+                      const Conv2dWeightGradients& weights) {
+  if (few_channels::applies(saved.x.shape(), saved.weight.shape(), saved.geometry)) {
+    few_channels::conv2d_backward_weights(g, saved, weights);
+  } else {
+    onednn::conv2d_backward_weights(saved.x, g, saved.geometry, weights);
+  }
+}
+
 // What no kernel of ours computes along with the other gradient.
-void backward_onednn(const Array& g, const Conv2dSaved& saved, const Conv2dWeightGradients* weights,
-                     Array& dx) {
+void backward_each(const Array& g, const Conv2dSaved& saved, const Conv2dWeightGradients* weights,
+                   Array& dx) {
   const double flops = conv_flops(g.shape(), saved.weight.shape());
   if (weights != nullptr) {
     const LaunchPart part("conv2d_weight_gradient");
     launch_flops(flops);
-    onednn::conv2d_backward_weights(saved.x, g, saved.geometry, *weights);
+    backward_weights(g, saved, *weights);
   }
   if (!dx.defined()) return;
   const LaunchPart part("conv2d_data_gradient");
@@ -132,7 +141,7 @@ void conv_backward_body(const Array& dy, const Conv2dSaved& saved, const Conv2dW
     backward_plain(g.contiguous(), saved, out, dx);
     return;
   }
-  backward_onednn(g, saved, out.weight != nullptr && !direct ? &out : nullptr, dx);
+  backward_each(g, saved, out.weight != nullptr && !direct ? &out : nullptr, dx);
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ std::vector<const ModelDef*> image_models() {
 }
 
 TEST(Zoo, ParameterCountsOfTheKnownModels) {
+  EXPECT_EQ(make_or_die("linear")->layout().num_parameters(), 7840 + 10);
   EXPECT_EQ(make_or_die("mlp")->layout().num_parameters(), 784 * 256 + 256 + 2560 + 10);
   EXPECT_EQ(make_or_die("cnn")->layout().num_parameters(), 1199882);
   EXPECT_EQ(make_or_die("lenet")->layout().num_parameters(), 61706);

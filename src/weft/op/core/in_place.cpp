@@ -6,6 +6,7 @@
 
 #include "weft/autograd/in_place_history.h"
 #include "weft/autograd/node.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/core/operands.h"
@@ -98,6 +99,7 @@ Tensor& add_(Tensor& x, const Tensor& operand, double scale) {
   if (scale != 1.0) check_number("add_", x, scale);
   const Array part = scale == 1.0 ? other.array() : binary(BinaryOp::kMul, other.array(), scale);
   const Array values = binary(BinaryOp::kAdd, x.array(), part);
+  if (op_tracing()) trace_attributes("add_", {{"scale", {scale}}});
   Tensor y = record_write(
       x, "add_", memory_of(x), {&x, &other},
       [scale, shape = other.shape()](const Array& dy, const InputGradients& dx) {
@@ -116,6 +118,7 @@ Tensor& add_(Tensor& x, const Tensor& operand, double scale) {
 Tensor& add_(Tensor& x, double value) {
   check_number("add_", x, value);
   const Array values = binary(BinaryOp::kAdd, x.array(), value);
+  if (op_tracing()) trace_attributes("add_", {{"scalar", {value}}});
   Tensor y = record_write(
       x, "add_", memory_of(x), {&x},
       [](const Array& dy, const InputGradients& dx) { dx.add(0, dy); },
@@ -150,6 +153,7 @@ Tensor& mul_(Tensor& x, const Tensor& operand) {
 Tensor& mul_(Tensor& x, double value) {
   check_number("mul_", x, value);
   const Array values = binary(BinaryOp::kMul, x.array(), value);
+  if (op_tracing()) trace_attributes("mul_", {{"scalar", {value}}});
   Tensor y = record_write(
       x, "mul_", memory_of(x), {&x},
       [value](const Array& dy, const InputGradients& dx) {
@@ -191,6 +195,7 @@ Tensor& div_(Tensor& x, const Tensor& operand) {
 Tensor& div_(Tensor& x, double value) {
   check_floating_memory("div_", x);
   const Array values = binary(BinaryOp::kDiv, x.array(), value);
+  if (op_tracing()) trace_attributes("div_", {{"scalar", {value}}});
   Tensor y = record_write(
       x, "div_", memory_of(x), {&x},
       [value](const Array& dy, const InputGradients& dx) {

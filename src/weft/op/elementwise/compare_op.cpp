@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "weft/array/launch.h"
+#include "weft/autograd/node.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/compare.h"
@@ -14,9 +16,16 @@
 namespace weft {
 namespace {
 
+// No history, but a trace of operations has the comparison.
+Tensor noted(const char* name, Array y, std::initializer_list<const Tensor*> inputs) {
+  if (internal::watching) internal::watch(name, y, {inputs.begin(), inputs.size()});
+  return Tensor(std::move(y));
+}
+
 Tensor compare(const char* name, BinaryOp op, const Tensor& a, const Tensor& b) {
   const Operands operands = promote(name, a, b);
-  return Tensor(binary(op, operands.a.array(), operands.b.array()));
+  return noted(name, binary(op, operands.a.array(), operands.b.array()),
+               {&operands.a, &operands.b});
 }
 
 Tensor compare(const char* name, BinaryOp op, const Tensor& a, double b) {
@@ -24,12 +33,13 @@ Tensor compare(const char* name, BinaryOp op, const Tensor& a, double b) {
   const DType exact = whole ? DType::kI64 : DType::kF64;
   if (!a.defined()) throw_operand(name, "a tensor", "an undefined one");
   const Tensor x = is_floating(a.dtype()) ? a : cast(a, exact);
-  return Tensor(binary(op, x.array(), b));
+  if (op_tracing()) trace_attributes(name, {{"scalar", {b}}});
+  return noted(name, binary(op, x.array(), b), {&x});
 }
 
 Tensor test(const char* name, UnaryOp op, const Tensor& a) {
   if (!a.defined()) throw_operand(name, "a tensor", "an undefined one");
-  return Tensor(unary(op, a.array()));
+  return noted(name, unary(op, a.array()), {&a});
 }
 
 using Compare = Tensor (*)(const Tensor&, const Tensor&);

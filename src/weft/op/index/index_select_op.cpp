@@ -1,4 +1,5 @@
 // index_select: slices of x by number; the gradient of a slice is the sum over its uses.
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/index/gather.h"
 #include "weft/op/core/index_samples.h"
 #include "weft/op/core/operands.h"
@@ -12,6 +13,7 @@ Tensor index_select(const Tensor& x, int axis, const IndexOperand& index) {
   if (positions.ndim() != 1) {
     throw_operand("index_select", "an index of one axis", to_string(positions.shape()));
   }
+  if (op_tracing()) trace_attributes("index_select", {{"axis", {static_cast<double>(at)}}});
   const Tensor kept(positions);  // an input, so that a write to it is noticed
   return record(
       "index_select", select_rows("index_select", x.array(), at, positions), {&x, &kept},

@@ -1,4 +1,5 @@
 // masked_fill: x with one value where a mask is true; no gradient flows there.
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/index/arrange.h"
 #include "weft/op/core/index_samples.h"
 #include "weft/op/core/operands.h"
@@ -13,6 +14,7 @@ Tensor masked_fill(const Tensor& x, const IndexOperand& where, double value) {
                   to_string(mask.shape()));
   }
   check_holds("masked_fill", x.dtype(), value);
+  if (op_tracing()) trace_attributes("masked_fill", {{"value", {value}}});
   const Tensor kept(mask);  // an input, so that a write to it is noticed
   return record(
       "masked_fill", masked_fill(x.array(), mask, value), {&x, &kept},

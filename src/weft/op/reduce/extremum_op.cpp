@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/autograd/node.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/elementwise/elementwise.h"
 #include "weft/kernel/reduce/scan.h"
 #include "weft/op/arithmetic.h"
@@ -25,6 +26,10 @@ Tensor extreme(const char* name, ReduceOp op, const Tensor& x, const std::vector
   if (!x.defined()) throw_operand(name, "a tensor", "an undefined one");
   const AxisMask mask = axis_mask(name, axes, x.ndim());
   Array y = reduce(op, x.array(), mask, keepdims);
+  if (op_tracing()) {
+    trace_attributes(name,
+                     {{"mask", {static_cast<double>(mask)}}, {"keepdims", {keepdims ? 1.0 : 0.0}}});
+  }
   return record(
       name, y, {&x},
       [y, mask, in = x.array()](const Array& dy, const InputGradients& dx) {

@@ -1,6 +1,7 @@
 // triu, tril: zeros below or above a diagonal of the last two axes; the gradient alike.
 #include <algorithm>
 
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/index/arrange.h"
 #include "weft/op/core/operands.h"
 #include "weft/op/shape.h"
@@ -12,6 +13,7 @@ static Tensor triangle_of(const char* op, const Tensor& x, Triangle side, std::i
   if (x.ndim() < 2) throw_operand(op, "at least two axes", to_string(x.shape()));
   // Further out than the corners all diagonals are alike.
   const std::int64_t diagonal = std::clamp(wanted, -x.dim(-2), x.dim(-1));
+  if (op_tracing()) trace_attributes(op, {{"diagonal", {static_cast<double>(diagonal)}}});
   return record(
       op, triangle(x.array(), side, diagonal), {&x},
       [=](const Array& dy, const InputGradients& dx) { dx.add(0, triangle(dy, side, diagonal)); },

@@ -7,6 +7,7 @@
 #include "weft/base/parallel.h"
 #include "weft/kernel/conv/conv_onednn.h"
 #include "weft/kernel/conv/few/few_channels_loops.h"
+#include "weft/kernel/conv/few/few_channels_plan.h"
 #include "weft/kernel/core/optional_operand.h"
 
 namespace weft::few_channels {
@@ -18,56 +19,6 @@ constexpr std::int64_t kBlock = 8;
 // Floats of a padded image and of a filter, so that both stay in the second-level cache.
 constexpr std::int64_t kImageMax = 64 * 1024;
 constexpr std::int64_t kDepthMax = 1024;
-
-// The sizes of one convolution.
-struct Plan {
-  Plan(const Shape& x_shape, const Shape& weight, const Conv2dGeometry& given)
-      : x(x_shape),
-        y(conv2d_shape(x_shape, weight, given)),
-        geometry(given),
-        depth(weight[1] * weight[2] * weight[3]),
-        height(x[2] + 2 * given.padding[0]),
-        width(x[3] + 2 * given.padding[1]) {}
-
-  std::int64_t padded_floats() const { return x[1] * height * width; }
-  // Results of one filter, those between two rows included.
-  std::int64_t positions() const { return (y[2] - 1) * width + y[3]; }
-  std::int64_t y_step() const { return positions() + kFewChannelsSlack; }
-
-  // Where the pixel of each value of a filter lies, from that of the first.
-  std::vector<std::int64_t> taps(const Shape& weight) const {
-    std::vector<std::int64_t> result;
-    result.reserve(static_cast<std::size_t>(depth));
-    for (std::int64_t c = 0; c < weight[1]; ++c) {
-      for (std::int64_t i = 0; i < weight[2]; ++i) {
-        const std::int64_t row = (c * height + i * geometry.dilation[0]) * width;
-        for (std::int64_t j = 0; j < weight[3]; ++j) {
-          result.push_back(row + j * geometry.dilation[1]);
-        }
-      }
-    }
-    return result;
-  }
-
-  Shape x;
-  Shape y;
-  Conv2dGeometry geometry;
-  std::int64_t depth;
-  std::int64_t height;  // of the padded image
-  std::int64_t width;
-};
-
-// Into an image whose padding is 0 already.
-void pad_planes(const Plan& plan, const float* image, float* padded) {
-  float* to = padded + plan.geometry.padding[0] * plan.width + plan.geometry.padding[1];
-  for (std::int64_t c = 0; c < plan.x[1]; ++c) {
-    for (std::int64_t i = 0; i < plan.x[2]; ++i) {
-      std::copy_n(image, plan.x[3], to + i * plan.width);
-      image += plan.x[3];
-    }
-    to += plan.height * plan.width;
-  }
-}
 
 void copy_rows(const Plan& plan, const float* results, float* y) {
   for (std::int64_t o = 0; o < plan.y[1]; ++o) {

@@ -82,9 +82,92 @@ void convolve(const FewChannelsPass& given) {
   }
 }
 
+using Lanes [[gnu::vector_size(4 * kFewChannelsLanes)]] = float;
+
+inline Lanes load_lanes(const float* from) {
+  Lanes value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+inline void store_lanes(float* to, const Lanes& value) {
+  __builtin_memcpy(to, &value, sizeof value);
+}
+
+// With 16 registers 12 sums, 2 of gradients and one of pixels are 15.
+constexpr int kGradientOutputs = 2;
+constexpr int kGradientTaps = 6;
+
+// kCount outputs from the pass's first one on and kTaps values of a filter from its first one on.
+template <int kCount, int kTaps>
+void gradient_tile(const FewChannelsGradientPass& pass, std::int64_t first) {
+  Lanes sum[kCount][kTaps];
+  float* sums[kCount];
+  const float* from[kTaps];
+#pragma GCC unroll 6
+  for (int t = 0; t < kTaps; ++t) from[t] = pass.x + pass.taps[first + t];
+#pragma GCC unroll 2
+  for (int o = 0; o < kCount; ++o) {
+    sums[o] = pass.sums + (o * pass.depth + first) * kFewChannelsLanes;
+#pragma GCC unroll 6
+    for (int t = 0; t < kTaps; ++t) sum[o][t] = load_lanes(sums[o] + t * kFewChannelsLanes);
+  }
+  const std::int64_t positions = pass.positions;
+  for (std::int64_t p = 0; p < positions; p += kFewChannelsLanes) {
+    Lanes g[kCount];
+#pragma GCC unroll 2
+    for (int o = 0; o < kCount; ++o) g[o] = load_lanes(pass.g + o * pass.g_step + p);
+#pragma GCC unroll 6
+    for (int t = 0; t < kTaps; ++t) {
+      const Lanes pixels = load_lanes(from[t] + p);
+#pragma GCC unroll 2
+      for (int o = 0; o < kCount; ++o) sum[o][t] = pixels * g[o] + sum[o][t];
+    }
+  }
+#pragma GCC unroll 2
+  for (int o = 0; o < kCount; ++o) {
+#pragma GCC unroll 6
+    for (int t = 0; t < kTaps; ++t) store_lanes(sums[o] + t * kFewChannelsLanes, sum[o][t]);
+  }
+}
+
+// `count` <= kTaps values of a filter.
+template <int kCount, int kTaps>
+void any_gradient_taps(const FewChannelsGradientPass& pass, std::int64_t first,
+                       std::int64_t count) {
+  if (count == kTaps) {
+    gradient_tile<kCount, kTaps>(pass, first);
+  } else if constexpr (kTaps > 1) {
+    any_gradient_taps<kCount, kTaps - 1>(pass, first, count);
+  }
+}
+
+template <int kCount>
+void all_gradient_taps(const FewChannelsGradientPass& pass) {
+  for (std::int64_t t = 0; t < pass.depth;) {
+    const std::int64_t left = pass.depth - t;
+    const std::int64_t groups = (left + kGradientTaps - 1) / kGradientTaps;
+    const std::int64_t count = (left + groups - 1) / groups;
+    any_gradient_taps<kCount, kGradientTaps>(pass, t, count);
+    t += count;
+  }
+}
+
+void weight_sums(const FewChannelsGradientPass& given) {
+  FewChannelsGradientPass pass = given;
+  for (std::int64_t left = given.outputs; left > 0; left -= kGradientOutputs) {
+    if (left >= kGradientOutputs) {
+      all_gradient_taps<kGradientOutputs>(pass);
+    } else {
+      all_gradient_taps<1>(pass);
+    }
+    pass.g += kGradientOutputs * pass.g_step;
+    pass.sums += kGradientOutputs * pass.depth * kFewChannelsLanes;
+  }
+}
+
 }  // namespace
 
-extern const FewChannelsLoops WEFT_LOOPS_NAME(few_channels_loops) = {convolve};
+extern const FewChannelsLoops WEFT_LOOPS_NAME(few_channels_loops) = {convolve, weight_sums};
 
 }  // namespace weft
 

@@ -25,8 +25,24 @@ struct FewChannelsPass {
   std::int64_t y_step;  // at least positions + kFewChannelsSlack
 };
 
+// Sums of eight lanes, so that they have the same bits with any registers.
+inline constexpr std::int64_t kFewChannelsLanes = 8;
+
+// sums[(o * depth + k) * 8 + p % 8] += x[taps[k] + p] * g[o * g_step + p] for each position.
+struct FewChannelsGradientPass {
+  const float* x;
+  const std::int64_t* taps;
+  std::int64_t depth;
+  const float* g;
+  std::int64_t g_step;
+  std::int64_t outputs;
+  std::int64_t positions;  // a multiple of 8
+  float* sums;
+};
+
 struct FewChannelsLoops {
   void (*convolve)(const FewChannelsPass& pass);
+  void (*weight_sums)(const FewChannelsGradientPass& pass);
 };
 
 WEFT_LOOPS(FewChannelsLoops, few_channels_loops)

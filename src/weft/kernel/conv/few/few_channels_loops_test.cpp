@@ -100,5 +100,52 @@ TEST(FewChannelsLoops, InstructionSetsAgreeForAnyNumberOfPositions) {
   }
 }
 
+// The sums of each weight, whose lanes and outputs lie apart.
+Floats weight_sums_by_loops(const FewChannelsLoops& loops, const PassCase& c) {
+  const Floats x = random_floats(13 + c.positions, 4);
+  const Floats g = random_floats(c.outputs * c.positions, 5);
+  const std::vector<std::int64_t> taps = taps_of(c);
+  Floats sums(static_cast<std::size_t>(c.outputs * c.depth * kFewChannelsLanes), 0.5F);
+  loops.weight_sums(
+      {x.data(), taps.data(), c.depth, g.data(), c.positions, c.outputs, c.positions, sums.data()});
+  return sums;
+}
+
+double plain_weight_sum(const PassCase& c, std::int64_t o, std::int64_t k, std::int64_t lane) {
+  const Floats x = random_floats(13 + c.positions, 4);
+  const Floats g = random_floats(c.outputs * c.positions, 5);
+  const std::int64_t tap = taps_of(c)[static_cast<std::size_t>(k)];
+  double sum = 0.5;
+  for (std::int64_t p = lane; p < c.positions; p += kFewChannelsLanes) {
+    sum += double{x[static_cast<std::size_t>(tap + p)]} *
+           double{g[static_cast<std::size_t>(o * c.positions + p)]};
+  }
+  return sum;
+}
+
+TEST(FewChannelsLoops, SumsOfWeightsAgreeForAnyNumberOfOutputsAndTaps) {
+  for (std::int64_t outputs = 1; outputs <= 5; ++outputs) {
+    for (std::int64_t depth = 1; depth <= 13; ++depth) {
+      const PassCase c{outputs, depth, 24 + 8 * (depth % 3), false, false};
+      Floats fused;
+      for (const auto& [isa, loops] : loops_that_run(few_channels_loops_tables)) {
+        SCOPED_TRACE(static_cast<int>(isa));
+        const Floats got = weight_sums_by_loops(*loops, c);
+        std::size_t at = 0;
+        for (std::int64_t o = 0; o < outputs; ++o) {
+          for (std::int64_t k = 0; k < depth; ++k) {
+            for (std::int64_t lane = 0; lane < kFewChannelsLanes; ++lane, ++at) {
+              ASSERT_NEAR(got[at], plain_weight_sum(c, o, k, lane), 1e-5);
+            }
+          }
+        }
+        if (isa == Isa::kGeneric) continue;
+        if (fused.empty()) fused = got;
+        EXPECT_EQ(got, fused);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft::few_channels_loops_test
