@@ -1,7 +1,6 @@
 #include "weft/aggregate/aggregator.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,6 +26,7 @@ constexpr const AggregatorDef* kAggregators[] = {
 };
 
 constexpr std::string_view kMean = "mean";
+constexpr std::string_view kAutoSteps = "nnm trimmed_mean";
 constexpr std::size_t kStepsMax = 8;
 constexpr std::size_t kTextMax = 512;
 // Coordinates that are combined together: many, so that each update is read in long pieces, and
@@ -38,30 +38,39 @@ constexpr std::size_t kBlockValues = 65536;
 constexpr std::size_t kBlockGap = 16;
 
 Status unknown_rule(std::string_view name) {
-  std::vector<std::string_view> names = {kMean};
+  std::vector<std::string_view> names = {kMean, kAutoRule};
   for (const AggregatorDef* def : kAggregators) names.push_back(def->name);
   return invalid_argument(fmt::format("expected one of {}, got \"{}\"{}", fmt::join(names, ", "),
                                       name, did_you_mean(name, names)));
 }
 
-// row[i] = the weighted sum of the inputs at coordinate at + i, infinity for NaN.
-void mix(std::span<const std::span<const float>> inputs, std::span<const double> weights,
-         std::size_t at, std::span<float> row) {
-  const AggregateLoops& loops = aggregate_loops();
-  const std::ptrdiff_t left_out = std::ranges::count(weights, 0.0);
-  const auto one = std::ranges::find(weights, 1.0);
-  if (left_out == std::ssize(weights) - 1 && one != weights.end()) {
-    const auto input = static_cast<std::size_t>(one - weights.begin());
-    loops.copy(inputs[input].data() + at, row.data(), row.size());
-    return;
-  }
-  std::array<double, kBlock> sums{};
+// The inputs that a row of weights takes in; a weight of 0 leaves an update out, whatever is in it.
+struct RowInputs {
+  std::vector<const float*> values;
+  std::vector<double> weights;
+};
+
+RowInputs row_inputs(std::span<const std::span<const float>> inputs,
+                     std::span<const double> weights) {
+  RowInputs row;
   for (std::size_t input = 0; input < inputs.size(); ++input) {
-    // A weight of 0 leaves an update out, whatever is in it.
     if (weights[input] == 0) continue;
-    loops.add(sums.data(), inputs[input].data() + at, weights[input], row.size());
+    row.values.push_back(inputs[input].data());
+    row.weights.push_back(weights[input]);
   }
-  loops.round(sums.data(), row.data(), row.size());
+  return row;
+}
+
+// out[i] = the weighted sum of the inputs at the coordinate of `row`, infinity for NaN; moves on by
+// as many coordinates.
+void mix_next(RowInputs& row, std::span<float> out) {
+  const AggregateLoops& loops = aggregate_loops();
+  if (row.weights.size() == 1 && row.weights.front() == 1) {
+    loops.copy(row.values.front(), out.data(), out.size());
+  } else {
+    loops.mix(row.values.data(), row.weights.data(), row.values.size(), out.data(), out.size());
+  }
+  for (const float*& values : row.values) values += out.size();
 }
 
 // The values of each coordinate side by side, as `column` takes them.
@@ -99,6 +108,7 @@ Result<Aggregator> Aggregator::parse(std::string_view text) {
   const std::vector<std::string_view> words = split_words(text, ' ');
   if (words.empty()) return unknown_rule(text);
   if (words.size() == 1 && words.front() == kMean) return result;
+  if (words.size() == 1 && words.front() == kAutoRule) return parse(kAutoSteps);
   if (words.size() > kStepsMax) {
     return invalid_argument(
         fmt::format("expected at most {} rules in a row, got {}", kStepsMax, words.size()));
@@ -177,11 +187,15 @@ void Aggregator::combine(std::span<const std::span<const float>> inputs,
   const std::size_t block_size = std::clamp(kBlockValues / rows, kBlockMin, kBlock);
   const std::size_t stride = block_size + kBlockGap;
   std::vector<float> values(stride * rows);
+  std::vector<RowInputs> mixed;
+  mixed.reserve(rows);
+  for (int row = 0; row < weights.rows(); ++row) {
+    mixed.push_back(row_inputs(inputs, weights.row(row)));
+  }
   for (std::size_t at = 0; at < out.size(); at += block_size) {
     const std::size_t count = std::min(block_size, out.size() - at);
     for (std::size_t row = 0; row < rows; ++row) {
-      const auto place = std::span(values).subspan(row * stride, count);
-      mix(inputs, weights.row(static_cast<int>(row)), at, place);
+      mix_next(mixed[row], std::span(values).subspan(row * stride, count));
     }
     const ColumnBlock block{values.data(), rows, stride};
     if (last == nullptr || last->column == nullptr) {

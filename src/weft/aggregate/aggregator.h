@@ -1,7 +1,8 @@
 // Aggregator: combines the updates of n members, some of which may lie, into one.
 //
 // A text names one rule, or several in a row: "trimmed_mean", "nnm trimmed_mean",
-// "multi_krum:keep=5". Each file NAME_aggregator.cpp is one rule; see docs/HACKING.md to add one.
+// "multi_krum:keep=5"; "auto" is "nnm trimmed_mean". Each file NAME_aggregator.cpp is one rule; see
+// docs/HACKING.md to add one.
 //
 // Two phases, so that no member needs whole updates of all others. First each owner of a chunk
 // measures the distances that the updates have there, and the tables are added (Distances; most
@@ -29,6 +30,10 @@
 namespace weft {
 
 struct AggregatorDef;  // aggregator_def.h
+
+// For people who do not want to choose: updates are mixed with their nearest before the trimmed
+// mean, which members whose data differ need (Allouah et al. 2023).
+inline constexpr std::string_view kAutoRule = "auto";
 
 // Updates of more members would make tables of distances longer than a frame.
 inline constexpr int kAggregatorMembersMax = 256;

@@ -125,6 +125,25 @@ TEST(Aggregator, SelectionsMixTheUpdatesAsTheReferenceDoes) {
               near({1.45037988416, -0.959919343861, 1.77563965418, -0.781015747957}));
 }
 
+TEST(Aggregator, AutoIsTheRuleThatWeRecommend) {
+  EXPECT_EQ(Aggregator::parse("auto")->text(), "nnm trimmed_mean");
+  EXPECT_THAT(refusal("auto median"), HasSubstr("got \"auto\""));
+  EXPECT_EQ(aggregate("auto", general_position(), 2),
+            aggregate("nnm trimmed_mean", general_position(), 2));
+}
+
+// Terms of which f32 can square none are measured in f64.
+TEST(Distances, HoldAtTheEndsOfTheRangeOfF32) {
+  for (const float scale : {1e-30F, 1e30F}) {
+    const std::vector<Update> updates = {Update(40, 3 * scale), Update(40, -scale)};
+    Distances distances(2);
+    distances.measure(spans(updates));
+    const auto unit = static_cast<double>(scale);
+    EXPECT_NEAR(distances.between(0, 1) / (40 * 16 * unit * unit), 1, 1e-6);
+    EXPECT_NEAR(distances.norm(0) / (40 * 9 * unit * unit), 1, 1e-6);
+  }
+}
+
 // The inputs of ByzFL's own tests: three points on a line, so that ties decide.
 TEST(Aggregator, TiesGoToTheLowestRank) {
   const std::vector<Update> line = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
@@ -362,7 +381,7 @@ TEST(Aggregator, RefusesTooFewMembersInWords) {
 
 TEST(Aggregator, NamesAndOptionsAreReadStrictly) {
   EXPECT_THAT(refusal("medain"), HasSubstr("did you mean \"median\"?"));
-  EXPECT_THAT(refusal(""), HasSubstr("expected one of mean, arc, bucketing, "));
+  EXPECT_THAT(refusal(""), HasSubstr("expected one of mean, auto, arc, bucketing, "));
   EXPECT_THAT(refusal("median krum"), HasSubstr("median gives one value for each coordinate"));
   EXPECT_THAT(refusal("median:keep=2"), HasSubstr("median: expected no option, got \"keep=2\""));
   EXPECT_THAT(refusal("multi_krum:kep=2"),

@@ -16,6 +16,10 @@ constexpr double kInfinitelyFar = std::numeric_limits<double>::infinity();
 constexpr std::size_t kBlockElements = 1024;
 constexpr int kTogether = static_cast<int>(kMeasuredTogether);
 
+// Squares of f32 may have left its range in sums that are not finite, or as small as these: whoever
+// flushes such squares to 0 errs by at most kBlockElements * 2^-126.
+constexpr double kSumMin = 0x1p-90;
+
 // How many times as long as the median norm an update within reach may be.
 constexpr double kNormsApart = 1e8;
 
@@ -34,6 +38,11 @@ Table distances_between(std::span<const float* const> points, int a, int b, std:
   Table sums{};
   aggregate_loops().distances(from.data(), to.data(), count, sums.data());
   return sums;
+}
+
+double wide(std::span<const float* const> points, int a, int b, std::size_t count) {
+  return aggregate_loops().wide_distance(points[static_cast<std::size_t>(a)],
+                                         points[static_cast<std::size_t>(b)], count);
 }
 
 }  // namespace
@@ -62,7 +71,9 @@ void Distances::measure(std::span<const std::span<const float>> inputs) {
           const int from = a + pair / kTogether;
           const int to = b + pair % kTogether;
           if (from >= to || to > members_) continue;
-          values_[index(from, to)] += some[static_cast<std::size_t>(pair)];
+          const double sum = some[static_cast<std::size_t>(pair)];
+          const bool in_range = sum >= kSumMin && sum < kInfinitelyFar;
+          values_[index(from, to)] += in_range ? sum : wide(points, from, to, count);
         }
       }
     }

@@ -2,10 +2,11 @@
 //
 // They are all that a rule needs to know about whole updates: nearest neighbours, norms, and with
 // of() the same for weighted sums of updates. Sums over the elements, so each owner of a chunk
-// measures its own, and the tables are added. Differences are taken directly and summed in double,
-// in one order: updates that are nearly equal keep their digits, and all processors get the same
-// bits. An update with a NaN or an infinity is infinitely far from everything, including itself.
-// Threads: a value.
+// measures its own, and the tables are added. Differences are taken directly, so that updates that
+// are nearly equal keep their digits, and summed in one order, so that all processors get the same
+// bits: in f32 for runs of 256 elements, and these in f64, with a relative error of at most 2e-6.
+// An update with a NaN or an infinity is infinitely far from everything, including itself. Threads:
+// a value.
 #pragma once
 
 #include <cstdint>

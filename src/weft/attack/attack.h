@@ -9,8 +9,9 @@
 // one for each attacker.
 //
 // Attacks on the data, such as false labels, are no attacks of this kind: their updates are honest
-// ones of other data. For tests and simulations; nothing that is installed contains them. Where it
-// stands: LyingMember and experiments with rules. Threads: immutable once parsed.
+// ones of other data. For tests and simulations: of what is installed, `weft sim` alone has them.
+// Where it stands: LyingMember, virtual peers that lie and experiments with rules.
+// Threads: immutable once parsed.
 #pragma once
 
 #include <cstddef>

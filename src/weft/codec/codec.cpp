@@ -65,26 +65,62 @@ std::optional<WirePrecision> Codec::hop_precision() const { return def_->hop; }
 bool Codec::has_feedback() const { return def_->feedback; }
 CodecSum Codec::sum() const { return def_->sum; }
 
-std::size_t Codec::bytes_max(std::size_t elements) const {
-  return def_->bytes_max({options_, 0}, elements);
+Codec Codec::with_layout(std::shared_ptr<const MatrixLayout> layout) const {
+  Codec codec = *this;
+  codec.layout_ = std::move(layout);
+  return codec;
 }
 
-Bytes Codec::encode(std::span<const float> values, std::uint64_t seed) const {
+std::size_t Codec::bytes_max(std::size_t elements) const {
+  return def_->bytes_max({options_, 0, layout_.get()}, elements);
+}
+
+Bytes Codec::encode(std::span<const float> values, std::uint64_t seed,
+                    const SharedFactors* shared) const {
   Bytes bytes;
   const std::size_t most = bytes_max(values.size());
   bytes.reserve(most);
-  def_->encode({options_, seed}, values, bytes);
+  std::optional<SharedFactors> made;
+  shared = factors(shared, values.size(), made);
+  def_->encode({options_, seed, layout_.get(), shared}, values, bytes);
   WEFT_CHECK(bytes.size() <= most);
   return bytes;
 }
 
-Status Codec::decode(ByteSpan bytes, std::span<float> out) const {
-  return def_->decode({options_, 0}, bytes, out);
+Status Codec::decode(ByteSpan bytes, std::span<float> out, const SharedFactors* shared) const {
+  std::optional<SharedFactors> made;
+  shared = factors(shared, out.size(), made);
+  return def_->decode({options_, 0, layout_.get(), shared}, bytes, out);
 }
 
 double Codec::loss_max(std::span<const float> values) const {
-  return def_->loss_max({options_, 0}, values);
+  return def_->loss_max({options_, 0, layout_.get()}, values);
 }
+
+// --- Shared factors.
+
+bool Codec::has_shared() const { return def_->begin_shared != nullptr; }
+
+SharedFactors Codec::begin_shared(std::size_t elements, std::uint64_t seed) const {
+  WEFT_CHECK(has_shared());
+  return def_->begin_shared({options_, seed, layout_.get()}, elements);
+}
+
+SharedFactors Codec::next_shared(const SharedFactors& shared, std::span<const float> result,
+                                 std::uint64_t seed) const {
+  WEFT_CHECK(has_shared() && result.size() == shared.elements);
+  return def_->next_shared({options_, seed, layout_.get(), &shared}, result);
+}
+
+const SharedFactors* Codec::factors(const SharedFactors* given, std::size_t elements,
+                                    std::optional<SharedFactors>& made) const {
+  if (!has_shared()) return nullptr;
+  if (given == nullptr) given = &made.emplace(begin_shared(elements, 0));
+  WEFT_CHECK(given->elements == elements);
+  return given;
+}
+
+// --- Combining.
 
 void Codec::add(std::span<const float> decoded, std::span<float> sum) const {
   WEFT_CHECK(decoded.size() == sum.size());

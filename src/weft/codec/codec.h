@@ -8,13 +8,14 @@
 // each member encodes its whole input once, the payloads are gathered, and everybody decodes and
 // combines all of them; any codec can, and its payloads may have any length up to bytes_max().
 //
-// A codec has no state. What it drops is kept, committed and rolled back by ErrorFeedback.
-// Where it stands: collective exchanges payloads; train parses the recipe's text.
-// Threads: immutable once parsed.
+// A codec has no state. What it drops is kept, committed and rolled back by ErrorFeedback, and so
+// are the factors that all members share, for a codec that encodes against some. Where it stands:
+// collective exchanges payloads; train parses the recipe's text. Threads: immutable once parsed.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +24,7 @@
 
 #include "weft/base/bytes.h"
 #include "weft/base/status.h"
+#include "weft/codec/shared_factors.h"
 #include "weft/codec/wire_precision.h"
 
 namespace weft {
@@ -43,6 +45,10 @@ class Codec {
   // that is out of its range.
   static Result<Codec> parse(std::string_view text);
 
+  // The same codec for vectors that consist of these matrices, which only some codecs look at.
+  // The same at all members; null: nothing is known.
+  Codec with_layout(std::shared_ptr<const MatrixLayout> layout) const;
+
   // As it was parsed, without options that have their default.
   std::string text() const;
   // A hash of the text: equal if name and options are.
@@ -58,13 +64,24 @@ class Codec {
 
   // No payload of so many elements has more bytes.
   std::size_t bytes_max(std::size_t elements) const;
-  // `seed`: for what is drawn; the same values and seed give the same bytes on every machine.
-  Bytes encode(std::span<const float> values, std::uint64_t seed = 0) const;
+  // `seed`: for what is drawn; the same values, seed and shared factors give the same bytes on
+  // every machine. `shared`: of as many elements; null: those that begin with the seed 0.
+  Bytes encode(std::span<const float> values, std::uint64_t seed = 0,
+               const SharedFactors* shared = nullptr) const;
   // Fills `out`, which has as many elements as were encoded. kCorrupt for bytes that no encoder
-  // gives; then what `out` holds means nothing.
-  Status decode(ByteSpan bytes, std::span<float> out) const;
+  // gives with these factors; then what `out` holds means nothing.
+  Status decode(ByteSpan bytes, std::span<float> out, const SharedFactors* shared = nullptr) const;
   // The largest sum of squared differences between `values`, all finite, and what they decode to.
   double loss_max(std::span<const float> values) const;
+
+  // Members encode against factors that they share.
+  bool has_shared() const;
+  // For vectors of so many elements. REQUIRES: has_shared().
+  SharedFactors begin_shared(std::size_t elements, std::uint64_t seed) const;
+  // After the exchange with this result. `seed`: for what has to be drawn anew.
+  // REQUIRES: has_shared(), result.size() == shared.elements.
+  SharedFactors next_shared(const SharedFactors& shared, std::span<const float> result,
+                            std::uint64_t seed) const;
 
   // Combines decoded vectors one by one, in rank order: `sum` begins as zeros, takes each member's,
   // and is the result after finish().
@@ -73,10 +90,14 @@ class Codec {
 
  private:
   void set(const CodecDef& def, std::vector<double> options);
+  // The factors to encode or decode against: `given`, or new ones, which `made` then holds.
+  const SharedFactors* factors(const SharedFactors* given, std::size_t elements,
+                               std::optional<SharedFactors>& made) const;
 
   const CodecDef* def_ = nullptr;
   // In the order of the codec's options.
   std::vector<double> options_;
+  std::shared_ptr<const MatrixLayout> layout_;
   std::uint32_t id_ = 0;
 };
 

@@ -20,6 +20,11 @@ namespace {
 
 using Vector = std::vector<float>;
 
+// Two matrices in a vector of 257 values, with values before, between and after them.
+std::shared_ptr<const MatrixLayout> two_matrices() {
+  return std::make_shared<const MatrixLayout>(MatrixLayout{257, {{3, 10, 11}, {120, 9, 15}}});
+}
+
 std::vector<Codec> every_codec() {
   std::vector<Codec> all;
   const auto add = [&](const std::string& text) {
@@ -29,6 +34,7 @@ std::vector<Codec> every_codec() {
   };
   for (const CodecDef* def : codecs()) {
     add(std::string(def->name));
+    if (all.back().has_shared()) all.push_back(all.back().with_layout(two_matrices()));
     for (const Option& option : def->options) {
       add(fmt::format("{}:{}={}", def->name, option.name, option.min));
       add(fmt::format("{}:{}={}", def->name, option.name, option.max));

@@ -11,6 +11,7 @@
 #include "weft/base/option.h"
 #include "weft/base/status.h"
 #include "weft/codec/codec.h"
+#include "weft/codec/shared_factors.h"
 
 namespace weft {
 
@@ -20,6 +21,10 @@ struct CodecInput {
   std::span<const double> options;
   // For what is drawn.
   std::uint64_t seed = 0;
+  // Null: nothing is known of the vector but its length.
+  const MatrixLayout* layout = nullptr;
+  // For vectors of this length. Set in encode and decode where the codec has begin_shared.
+  const SharedFactors* shared = nullptr;
 };
 
 struct CodecDef {
@@ -39,6 +44,10 @@ struct CodecDef {
   // `bytes` come from anybody: no more is read than there is, whatever they say.
   Status (*decode)(const CodecInput& input, ByteSpan bytes, std::span<float> out);
   double (*loss_max)(const CodecInput& input, std::span<const float> values);
+  // Null for a codec whose payloads can be decoded without shared factors.
+  SharedFactors (*begin_shared)(const CodecInput& input, std::size_t elements) = nullptr;
+  // What follows `input.shared` after an exchange with this result. Set where begin_shared is.
+  SharedFactors (*next_shared)(const CodecInput& input, std::span<const float> result) = nullptr;
 };
 
 }  // namespace weft

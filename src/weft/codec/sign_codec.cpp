@@ -54,15 +54,21 @@ double sum_of_magnitudes(std::span<const float> values) {
   return sum;
 }
 
+// What a payload of these values is.
+std::uint8_t kind_of(std::span<const float> values) {
+  constexpr std::uint32_t kInfinity = 0x7f800000U;
+  const std::uint32_t largest = codec_loops().largest_size(values.data(), values.size());
+  return largest >= kInfinity ? kNotFinite : (largest > 0 ? kBits : kZeros);
+}
+
 template <bool Scaled>
 void sign_encode(const CodecInput& /*input*/, std::span<const float> values, Bytes& out) {
   if (values.empty()) return;
-  const double sum = sum_of_magnitudes(values);
-  out.push_back(!std::isfinite(sum) ? kNotFinite : (sum > 0 ? kBits : kZeros));
+  out.push_back(kind_of(values));
   if (out.back() != kBits) return;
   if constexpr (Scaled) {
-    const auto scale = static_cast<float>(sum / static_cast<double>(values.size()));
-    append_value(scale, out);
+    const double mean = sum_of_magnitudes(values) / static_cast<double>(values.size());
+    append_value(static_cast<float>(mean), out);
   }
   const std::size_t begin = out.size();
   const std::size_t flag_bytes = bytes_of_bits(blocks_of(values.size()));
@@ -71,23 +77,11 @@ void sign_encode(const CodecInput& /*input*/, std::span<const float> values, Byt
     const std::size_t at = block * kSignBlock;
     const auto part = values.subspan(at, std::min(kSignBlock, values.size() - at));
     std::array<std::uint8_t, kSignBlock / 8> zeros{};
-    bool flagged = false;
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      if (part[i] < 0) set_bit(MutableByteSpan(out).subspan(begin + flag_bytes), at + i);
-      if (part[i] == 0) set_bit(zeros, i);
-      flagged = flagged || part[i] == 0;
-    }
-    if (!flagged) continue;
+    std::uint8_t* const signs = out.data() + begin + flag_bytes + at / 8;
+    if (!codec_loops().sign_bits(part.data(), signs, zeros.data(), part.size())) continue;
     set_bit(MutableByteSpan(out).subspan(begin), block);
     const std::size_t zero_bytes = bytes_of_bits(part.size());
     out.insert(out.end(), zeros.begin(), zeros.begin() + static_cast<std::ptrdiff_t>(zero_bytes));
-  }
-}
-
-// The values of one block with a flag that are zero.
-void clear_zeros(ByteSpan zeros, std::span<float> block) {
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    if (bit_at(zeros, i)) block[i] = 0;
   }
 }
 
@@ -113,7 +107,7 @@ Status sign_decode(const CodecInput& /*input*/, ByteSpan bytes, std::span<float>
   const std::size_t flag_bytes = bytes_of_bits(blocks_of(out.size()));
   const ByteSpan flags = bytes.subspan(least - sign_bytes - flag_bytes, flag_bytes);
   const ByteSpan signs = bytes.subspan(least - sign_bytes, sign_bytes);
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = bit_at(signs, i) ? -size : size;
+  codec_loops().spread_signs(signs.data(), size, out.data(), out.size());
   ByteSpan zeros = bytes.subspan(least);
   for (std::size_t block = 0; block < blocks_of(out.size()); ++block) {
     if (!bit_at(flags, block)) continue;
@@ -121,7 +115,7 @@ Status sign_decode(const CodecInput& /*input*/, ByteSpan bytes, std::span<float>
     const auto part = out.subspan(at, std::min(kSignBlock, out.size() - at));
     const std::size_t zero_bytes = bytes_of_bits(part.size());
     if (zeros.size() < zero_bytes) return corrupt("sign: the places of zeros are cut off");
-    clear_zeros(zeros.first(zero_bytes), part);
+    codec_loops().clear_zeros(zeros.data(), part.data(), part.size());
     zeros = zeros.subspan(zero_bytes);
   }
   return zeros.empty() ? Status() : corrupt(fmt::format("sign: {} bytes too many", zeros.size()));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/aggregate/math/aggregate_loops.h"
+#include "weft/aggregate/math/sort_loops.h"
 
 namespace weft {
 
@@ -47,18 +48,11 @@ double mean_of_nearest(std::span<const float> values, double centre, int keep) {
   return sum / keep;
 }
 
-// Each column. A few together stay in the first cache until they are done.
-static void sort_columns(const ColumnBlock& block, std::size_t count) {
-  constexpr std::size_t kSorted = 128;
-  for (std::size_t at = 0; at < count; at += kSorted) {
-    aggregate_loops().sort(block.values + at, block.rows, block.stride,
-                           std::min(kSorted, count - at));
-  }
-}
-
 void medians_of(const ColumnBlock& block, std::span<float> out) {
-  sort_columns(block, out.size());
-  const float* const upper = block.values + block.rows / 2 * block.stride;
+  const std::size_t middle = block.rows / 2;
+  sort_loops().sort(block.values, block.rows, block.stride, out.size(),
+                    {middle - (block.rows + 1) % 2, middle + 1});
+  const float* const upper = block.values + middle * block.stride;
   if (block.rows % 2 == 1) {
     std::copy_n(upper, out.size(), out.begin());
     return;
@@ -72,7 +66,7 @@ void medians_of(const ColumnBlock& block, std::span<float> out) {
 }
 
 void trimmed_means_of(const ColumnBlock& block, std::size_t cut, std::span<float> out) {
-  sort_columns(block, out.size());
+  sort_loops().sort(block.values, block.rows, block.stride, out.size(), {cut, block.rows - cut});
   means_of_rows(block, cut, block.rows - 2 * cut, out);
 }
 

@@ -235,11 +235,92 @@ void cosine_inverse(double* values, double* work, std::size_t length,
   inverse_part(values, work, length, factors.secants, factors);
 }
 
+// Bit i of a word, in memory: SSE2 has no shift by another number in each lane.
+constexpr std::size_t kWordBits = 32;
+struct WordBits {
+  std::uint32_t bit[kWordBits];
+};
+constexpr WordBits make_word_bits() {
+  WordBits bits{};
+  for (std::size_t i = 0; i < kWordBits; ++i) bits.bit[i] = 1U << i;
+  return bits;
+}
+constexpr WordBits kBits = make_word_bits();
+
+// The bytes of `count` <= 32 bits.
+inline std::size_t word_bytes(std::size_t count) { return (count + 7) / 8; }
+inline std::size_t word_values(std::size_t count) { return count < kWordBits ? count : kWordBits; }
+
+inline void word_of_signs(const float* values, std::size_t count, std::uint32_t& signs,
+                          std::uint32_t& zeros) {
+  std::uint32_t below = 0;
+  std::uint32_t zero = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t bits = bits_of(values[i]);
+    below |= bits > kSign ? kBits.bit[i] : 0U;
+    zero |= (bits & ~kSign) == 0 ? kBits.bit[i] : 0U;
+  }
+  signs = below;
+  zeros = zero;
+}
+
+bool sign_bits(const float* values, std::uint8_t* signs, std::uint8_t* zeros, std::size_t count) {
+  std::uint32_t any = 0;
+  for (std::size_t at = 0; at < count; at += kWordBits) {
+    std::uint32_t below = 0;
+    std::uint32_t zero = 0;
+    const std::size_t here = word_values(count - at);
+    // A constant number of values is what the compiler makes vectors of.
+    if (here == kWordBits) {
+      word_of_signs(values + at, kWordBits, below, zero);
+    } else {
+      word_of_signs(values + at, here, below, zero);
+    }
+    any |= zero;
+    std::memcpy(signs + at / 8, &below, word_bytes(here));
+    std::memcpy(zeros + at / 8, &zero, word_bytes(here));
+  }
+  return any != 0;
+}
+
+void spread_signs(const std::uint8_t* signs, float size, float* values, std::size_t count) {
+  const std::uint32_t bits = bits_of(size);
+  for (std::size_t at = 0; at < count; at += kWordBits) {
+    std::uint32_t word = 0;
+    const std::size_t here = word_values(count - at);
+    std::memcpy(&word, signs + at / 8, word_bytes(here));
+    for (std::size_t i = 0; i < here; ++i) {
+      values[at + i] = float_of(bits ^ ((word & kBits.bit[i]) != 0 ? kSign : 0U));
+    }
+  }
+}
+
+void clear_zeros(const std::uint8_t* zeros, float* values, std::size_t count) {
+  for (std::size_t at = 0; at < count; at += kWordBits) {
+    std::uint32_t word = 0;
+    const std::size_t here = word_values(count - at);
+    std::memcpy(&word, zeros + at / 8, word_bytes(here));
+    for (std::size_t i = 0; i < here; ++i) {
+      values[at + i] = (word & kBits.bit[i]) != 0 ? 0.0F : values[at + i];
+    }
+  }
+}
+
+std::uint32_t largest_size(const float* values, std::size_t count) {
+  std::int32_t largest = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto size = static_cast<std::int32_t>(bits_of(values[i]) & ~kSign);
+    largest = size > largest ? size : largest;
+  }
+  return static_cast<std::uint32_t>(largest);
+}
+
 }  // namespace
 
 extern const CodecLoops WEFT_LOOPS_NAME(codec_loops) = {
-    encode_bf16, decode_bf16, encode_f16, decode_f16,     encode_int8,   decode_int8,
-    add,         keep,        least_kept, cosine_forward, cosine_inverse};
+    encode_bf16,    decode_bf16, encode_f16,   decode_f16,  encode_int8,
+    decode_int8,    add,         keep,         least_kept,  cosine_forward,
+    cosine_inverse, sign_bits,   spread_signs, clear_zeros, largest_size};
 
 }  // namespace weft
 

@@ -1,5 +1,5 @@
-// CodecLoops: the loops of wire_precision.h, of cosine_transform.h and of the choice of the largest
-// values, compiled once for any processor and once for AVX2.
+// CodecLoops: the loops of wire_precision.h, of cosine_transform.h, of the choice of the largest
+// values and of signs in bits, compiled once for any processor and once for AVX2.
 //
 // Both give the same bits. Threads: any. Fails: never.
 #pragma once
@@ -42,6 +42,16 @@ struct CodecLoops {
                          const CosineFactors& factors);
   void (*cosine_inverse)(double* values, double* work, std::size_t length,
                          const CosineFactors& factors);
+  // Bits of `count` values, the lowest bit of a byte first: 1 in `signs` for values below zero, in
+  // `zeros` for values that are zero. Returns whether there is such a zero.
+  bool (*sign_bits)(const float* values, std::uint8_t* signs, std::uint8_t* zeros,
+                    std::size_t count);
+  // values[i] = -size where bit i of `signs` is 1, else size
+  void (*spread_signs)(const std::uint8_t* signs, float size, float* values, std::size_t count);
+  // values[i] = 0 where bit i of `zeros` is 1
+  void (*clear_zeros)(const std::uint8_t* zeros, float* values, std::size_t count);
+  // The largest magnitude, as the bits of a float: above those of infinity for a NaN.
+  std::uint32_t (*largest_size)(const float* values, std::size_t count);
 };
 
 // codec_loops(): the loops for this processor.
