@@ -1,4 +1,4 @@
-#include "weft/gossip/address_book.h"
+#include "weft/gossip/book/address_book.h"
 
 #include <algorithm>
 

@@ -275,21 +275,9 @@ GossipMix GossipCore::finish(std::span<float> mixed, TimePoint now) {
   mix.round = round_;
   mix.degree = degree_;
   mix.members = members_undoubted();
-  struct Part {
-    const ReceivedVector* vector;
-    float weight;
-  };
-  const std::size_t own_degree = std::max(degree_, options_.weight_degree);
-  // By id, so that the sum has the same bits whatever came first.
-  std::vector<Part> parts;
+  const std::vector<Part> parts = parts_to_mix();
   float others = 0;
-  for (const PeerId& peer : sent_to_) {
-    const ReceivedVector* const vector = inbox_.find(peer, round_);
-    if (vector == nullptr) continue;
-    const auto weight = static_cast<float>(metropolis_weight(own_degree, vector->head().degree));
-    parts.push_back({vector, weight});
-    others += weight;
-  }
+  for (const Part& part : parts) others += part.weight;
   const float own = 1.0F - others;
   const auto* const values = reinterpret_cast<const float*>(latest_.span().data());
   for (std::size_t i = 0; i < mixed.size(); ++i) mixed[i] = own * values[i];

@@ -54,9 +54,10 @@
 #include "weft/base/owner_thread.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
-#include "weft/gossip/address_book.h"
-#include "weft/gossip/dial_plan.h"
+#include "weft/gossip/book/address_book.h"
+#include "weft/gossip/book/dial_plan.h"
 #include "weft/gossip/inbox.h"
+#include "weft/gossip/mixing_rule.h"
 #include "weft/gossip/topology/topology.h"
 #include "weft/net/identity.h"
 #include "weft/net/transport.h"
@@ -80,6 +81,9 @@ struct GossipOptions {
   // Weights count each member as one of at least this many neighbours, which all members must know;
   // 0: Metropolis weights.
   std::size_t weight_degree = 0;
+  MixingRule mixing = MixingRule::kByWeights;
+  // kNearest: how many neighbours may lie.
+  std::size_t liars = 0;
   // How long a round waits for neighbours once the own part is done.
   Duration deadline = std::chrono::seconds(2);
   // The first round begins when this many members are there, or after start_timeout with those that
@@ -252,6 +256,12 @@ class GossipCore {
   bool has_answered(const PeerId& peer) const;
   Round next_round() const;
   void settle_missing(TimePoint now, GossipMix& mix);
+  struct Part {
+    const ReceivedVector* vector;
+    float weight;
+  };
+  std::vector<Part> parts_to_mix() const;
+  void keep_nearest(std::vector<Part>& parts) const;
 
   const GossipOptions options_;
   const PeerId self_;

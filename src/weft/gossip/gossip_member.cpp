@@ -1,24 +1,15 @@
 #include "weft/gossip/gossip_member.h"
 
 #include <algorithm>
-#include <functional>
+#include <optional>
+#include <set>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "weft/base/log.h"
 #include "weft/base/thread.h"
-#include "weft/gossip/gossip_presence.h"
-#include "weft/gossip/member_gate.h"
-#include "weft/net/event_loop.h"
-#include "weft/net/join_code.h"
-#include "weft/net/tls_transport.h"
 
 namespace weft {
 namespace {
 
-constexpr Duration kAnswerWait = std::chrono::seconds(2);
-constexpr Duration kRedial = std::chrono::seconds(1);
 constexpr Duration kLastWords = std::chrono::milliseconds(500);
 // For neighbours that finish the last round later: a link that ends may lose what they wait for.
 constexpr Duration kPartingMax = std::chrono::seconds(5);
@@ -27,16 +18,16 @@ constexpr Duration kStarved = std::chrono::seconds(60);
 
 }  // namespace
 
-class GossipMember::Impl final : private TransportHandler {
+class GossipMember::Impl final : public LooseMember {
  public:
-  explicit Impl(GossipMemberOptions options) : options_(std::move(options)) {}
+  explicit Impl(GossipMemberOptions options)
+      : LooseMember(std::move(options.member)), gossip_(std::move(options.gossip)) {}
   ~Impl() override {
     static_cast<void>(leave(kLastWords));
-    loop_.stop();
-    thread_.join();
+    end_loop();
   }
 
-  Status start();
+  Status start(bool newcomer);
 
   // --- The caller's thread.
   Result<GossipTurn> wait_turn(Duration limit);
@@ -46,10 +37,7 @@ class GossipMember::Impl final : private TransportHandler {
   Status leave(Duration limit);
 
   // --- Any thread.
-  Result<Ticket> ticket(Duration valid_for);
-  Result<std::string> join_code(const Ticket& ticket);
   Result<GossipStatus> status();
-  const PeerId& self() const { return options_.identity.id(); }
 
  private:
   struct Box {
@@ -60,115 +48,72 @@ class GossipMember::Impl final : private TransportHandler {
     std::vector<float> mixed;
     Status fatal;
     bool parted = true;
-    bool closed = false;
   };
 
-  // Runs `work` on the loop thread and hands over what follows from it.
-  void submit(std::function<void()> work);
-  GossipFacts facts() const WEFT_REQUIRES(loop_.thread()) {
-    return {*core_, *gate_, *transport_, clock_};
-  }
-  template <class Answer>
-  Result<Answer> ask(std::function<Result<Answer>()> question);
-
   // --- The loop thread.
-  void settle() WEFT_REQUIRES(loop_.thread());
   void take(const GossipAction& action) WEFT_REQUIRES(loop_.thread());
-  void take_gate(const GateAction& action) WEFT_REQUIRES(loop_.thread());
-  void send(const GossipSend& send) WEFT_REQUIRES(loop_.thread());
-  void close(const GossipClose& close) WEFT_REQUIRES(loop_.thread());
   void hand_over() WEFT_REQUIRES(loop_.thread());
-  void arm_timer() WEFT_REQUIRES(loop_.thread());
-  void on_timer() WEFT_REQUIRES(loop_.thread());
-  void dial_sponsors() WEFT_REQUIRES(loop_.thread());
-  void close_links() WEFT_REQUIRES(loop_.thread());
-  void on_link_up(const LinkInfo& link) override;
-  void on_link_down(const PeerId& peer, const Status& why) override;
-  void on_frame(const PeerId& from, Lane lane, const FrameView& frame) override;
-  void on_writable(const PeerId& /*peer*/, Lane /*lane*/) override {}
+  void on_admitted(const PeerId& peer) override {
+    loop_.thread().assert_here();
+    core_->link_up(peer, loop_.now());
+  }
+  void on_gone(const PeerId& peer, const Status& /*why*/, bool was_linked) override {
+    loop_.thread().assert_here();
+    if (was_linked || dialled_.contains(peer)) core_->link_down(peer, loop_.now());
+    dialled_.erase(peer);
+  }
+  void on_member_frame(const PeerId& from, const FrameView& frame) override {
+    loop_.thread().assert_here();
+    core_->receive(from, frame.type, frame.head,
+                   SharedBytes(Bytes(frame.body.begin(), frame.body.end())), loop_.now());
+  }
+  void on_tick(TimePoint now) override {
+    loop_.thread().assert_here();
+    core_->tick(now);
+  }
+  std::optional<TimePoint> core_deadline() const override {
+    loop_.thread().assert_here();
+    return core_->next_deadline();
+  }
+  bool settle_core() override;
+  bool seeks_sponsors() const override {
+    loop_.thread().assert_here();
+    return core_->members() <= 1;
+  }
+  void fail(const Status& why) override {
+    box_.with([&](Box& box) { box.fatal = why; });
+  }
+  std::vector<PeerAddress> others() const override;
+  bool is_over() const override {
+    loop_.thread().assert_here();
+    return core_->phase() == GossipPhase::kOver;
+  }
+  std::size_t members_known() const override {
+    loop_.thread().assert_here();
+    return core_->members();
+  }
 
-  GossipMemberOptions options_;
-  const SystemClock clock_;
-  EventLoop loop_;
+  GossipOptions gossip_;
   Guarded<Box> box_;
   bool left_ = false;  // the caller's
-
-  std::unique_ptr<Transport> transport_ WEFT_GUARDED_BY(loop_.thread());
   std::unique_ptr<GossipCore> core_ WEFT_GUARDED_BY(loop_.thread());
-  std::unique_ptr<MemberGate> gate_ WEFT_GUARDED_BY(loop_.thread());
-  std::unique_ptr<RunPresence> presence_ WEFT_GUARDED_BY(loop_.thread());
-  std::set<PeerId> linked_ WEFT_GUARDED_BY(loop_.thread());
   // Dials of the core: it handles their failures, but not links of strangers.
   std::set<PeerId> dialled_ WEFT_GUARDED_BY(loop_.thread());
-  std::optional<TimePoint> redial_at_ WEFT_GUARDED_BY(loop_.thread());
-  TimePoint give_up_at_ WEFT_GUARDED_BY(loop_.thread());
-  TimePoint timer_at_ WEFT_GUARDED_BY(loop_.thread()) = TimePoint::max();
-  TimerId timer_ WEFT_GUARDED_BY(loop_.thread());
-  bool ending_ WEFT_GUARDED_BY(loop_.thread()) = false;
-
-  Thread thread_;
 };
 
-Status GossipMember::Impl::start() {
+Status GossipMember::Impl::start(bool newcomer) {
   loop_.thread().assert_here();
-  WEFT_TRY_ASSIGN(ListenOptions listen, parse_listen(options_.listen));
-  listen.advertise = options_.advertise;
-  listen.map_port = options_.map_port;
-  WEFT_TRY_ASSIGN(transport_, make_tls_transport(loop_, options_.identity, listen));
-  transport_->set_handler(*this);
-  const std::vector<std::string> endpoints = record_endpoints(transport_->endpoints());
-  GossipOptions& gossip = options_.gossip;
-  gossip.signer = signer_of(options_.identity);
-  gossip.endpoints = endpoints;
-  gossip.incarnation = unix_time_us();
-  gossip.newcomer = options_.ticket.has_value();
-  MemberGateOptions gate;
-  gate.self = self();
-  gate.run = gossip.run;
-  gate.recipe_text = options_.recipe_text;
-  gate.recipe_hash = options_.recipe_hash;
-  gate.layout_hash = options_.layout_hash;
-  gate.invite = options_.invite;
-  gate.allowed = options_.allowed;
-  gate.ticket = options_.ticket;
-  gate.incarnation = gossip.incarnation;
-  gate.endpoints = endpoints;
-  if (!options_.ticket) random_bytes(gate.key.emplace());
-  gate_ = std::make_unique<MemberGate>(std::move(gate));
-  core_ = std::make_unique<GossipCore>(gossip, loop_.now());
-  PresenceOptions presence = options_.presence;
-  presence.run = gossip.run;
-  presence_ = make_presence(loop_, *transport_, facts(), options_.identity, std::move(presence));
-  give_up_at_ = loop_.now() + options_.join_timeout;
-  if (options_.ticket) redial_at_ = loop_.now();
-  // Built here, entered by the loop thread alone.
-  loop_.post([this]() WEFT_REQUIRES(loop_.thread()) { on_timer(); });
-  thread_ = Thread([this] { loop_.run(); });
+  WEFT_TRY(open());
+  gossip_.endpoints = gate_->options().endpoints;
+  gossip_.incarnation = gate_->options().incarnation;
+  gossip_.run = gate_->options().run;
+  gossip_.newcomer = newcomer;
+  core_ = std::make_unique<GossipCore>(gossip_, loop_.now());
+  begin_loop();
   return {};
 }
 
 // --- The caller's thread.
-
-void GossipMember::Impl::submit(std::function<void()> work) {
-  loop_.post([this, work = std::move(work)]() WEFT_REQUIRES(loop_.thread()) {
-    work();
-    settle();
-  });
-}
-
-template <class Answer>
-Result<Answer> GossipMember::Impl::ask(std::function<Result<Answer>()> question) {
-  using Slot = Guarded<std::optional<Result<Answer>>>;
-  const auto answer = std::make_shared<Slot>();
-  submit([answer, question = std::move(question)] {
-    Result<Answer> given = question();
-    answer->with([&](auto& slot) { slot = std::move(given); });
-  });
-  const bool given = answer->wait_until(clock_.now() + kAnswerWait,
-                                        [](const auto& slot) { return slot.has_value(); });
-  if (!given) return timed_out("the network thread gives no answer");
-  return answer->with([](auto& slot) { return *slot; });
-}
 
 Result<GossipTurn> GossipMember::Impl::wait_turn(Duration limit) {
   box_.wait_until(clock_.now() + limit, [](const Box& box) {
@@ -206,7 +151,7 @@ Result<GossipMix> GossipMember::Impl::finish(std::span<float> mixed) {
   submit([this]() WEFT_REQUIRES(loop_.thread()) {
     if (core_->phase() == GossipPhase::kOpen) core_->await(loop_.now());
   });
-  const Duration limit = options_.gossip.deadline + kStarved;
+  const Duration limit = gossip_.deadline + kStarved;
   const bool ended = box_.wait_until(
       clock_.now() + limit, [](const Box& box) { return box.mix.has_value() || !box.fatal.ok(); });
   if (!ended) return timed_out("the network thread gives no answer");
@@ -226,36 +171,11 @@ void GossipMember::Impl::publish(std::span<const float> parameters) {
 
 Status GossipMember::Impl::leave(Duration limit) {
   if (std::exchange(left_, true)) return {};
-  const Duration parting = std::min<Duration>(options_.gossip.deadline, kPartingMax);
+  const Duration parting = std::min<Duration>(gossip_.deadline, kPartingMax);
   box_.wait_until(clock_.now() + parting,
                   [](const Box& box) { return box.parted || !box.fatal.ok(); });
-  submit([this]() WEFT_REQUIRES(loop_.thread()) {
-    core_->leave(loop_.now());
-    ending_ = true;
-  });
-  submit([this]() WEFT_REQUIRES(loop_.thread()) { close_links(); });
-  const bool closed =
-      box_.wait_until(clock_.now() + limit, [](const Box& box) { return box.closed; });
-  return closed ? Status() : timed_out("leave: not all links have ended");
-}
-
-Result<Ticket> GossipMember::Impl::ticket(Duration valid_for) {
-  return ask<Ticket>([this, valid_for]() WEFT_REQUIRES(loop_.thread()) {
-    return gossip_ticket(facts(), valid_for);
-  });
-}
-
-Result<std::string> GossipMember::Impl::join_code(const Ticket& ticket) {
-  // Not on the loop thread, which others wait for.
-  const IssuedJoinCode code = issue_join_code(options_.identity.public_key());
-  return ask<std::string>([this, code, ticket]()
-                              WEFT_REQUIRES(loop_.thread()) -> Result<std::string> {
-                                if (!gossip_ticket_stands(facts(), ticket)) {
-                                  return invalid_argument("code: the ticket is void");
-                                }
-                                WEFT_TRY(presence_->offer(code, ticket));
-                                return format_join_code(code.code);
-                              });
+  submit([this]() WEFT_REQUIRES(loop_.thread()) { core_->leave(loop_.now()); });
+  return close_links(limit);
 }
 
 Result<GossipStatus> GossipMember::Impl::status() {
@@ -280,35 +200,21 @@ Result<GossipStatus> GossipMember::Impl::status() {
 
 // --- The loop thread.
 
-void GossipMember::Impl::settle() {
-  for (bool again = true; again;) {
-    for (const GateAction& action : gate_->take_actions()) take_gate(action);
-    for (const PeerId& peer : gate_->take_admitted()) {
-      linked_.insert(peer);
-      core_->link_up(peer, loop_.now());
-    }
-    const std::vector<GossipAction> actions = core_->take_actions();
-    for (const GossipAction& action : actions) take(action);
-    again = !actions.empty();
-  }
-  if (const Status refused = gate_->refused(); !refused.ok()) {
-    box_.with([&](Box& box) { box.fatal = refused; });
-  }
-  hand_over();
-  arm_timer();
+bool GossipMember::Impl::settle_core() {
+  loop_.thread().assert_here();
+  const std::vector<GossipAction> actions = core_->take_actions();
+  for (const GossipAction& action : actions) take(action);
+  if (actions.empty()) hand_over();
+  return !actions.empty();
 }
 
-void GossipMember::Impl::send(const GossipSend& send) {
-  const Status sent = transport_->send(send.to, send.lane, send.frame);
-  // A link that has just ended, or is too slow for what it is given: its neighbour misses a round.
-  if (!sent.ok()) log(LogLevel::kInfo, "gossip: {}: {}", send.to.short_name(), sent.message());
-}
-
-void GossipMember::Impl::close(const GossipClose& close) {
-  log(LogLevel::kInfo, "gossip: ends the link to {}: {}", close.peer.short_name(),
-      close.why.message());
-  linked_.erase(close.peer);
-  transport_->close(close.peer, close.why);
+std::vector<PeerAddress> GossipMember::Impl::others() const {
+  loop_.thread().assert_here();
+  std::vector<PeerAddress> others;
+  for (const PeerId& peer : core_->book().live(core_->round())) {
+    if (peer != self()) others.push_back(core_->book().address(peer));
+  }
+  return others;
 }
 
 void GossipMember::Impl::take(const GossipAction& action) {
@@ -317,16 +223,6 @@ void GossipMember::Impl::take(const GossipAction& action) {
   } else if (const auto* const dial = std::get_if<GossipDial>(&action)) {
     dialled_.insert(dial->peer.id);
     transport_->connect(dial->peer);
-  } else {
-    close(std::get<GossipClose>(action));
-  }
-}
-
-void GossipMember::Impl::take_gate(const GateAction& action) {
-  if (const auto* const frame = std::get_if<GossipSend>(&action)) {
-    send(*frame);
-  } else if (const auto* const trust = std::get_if<GateTrust>(&action)) {
-    transport_->set_trust(trust->peer, trust->trust);
   } else {
     close(std::get<GossipClose>(action));
   }
@@ -341,7 +237,7 @@ void GossipMember::Impl::hand_over() {
   std::optional<GossipMix> mix;
   std::vector<float> mixed;
   if (core_->phase() == GossipPhase::kOpen && core_->awaited() && core_->ready()) {
-    mixed.resize(options_.gossip.elements);
+    mixed.resize(gossip_.elements);
     mix = core_->finish(mixed, loop_.now());
   }
   // Between begin() and its mix it is the caller's turn.
@@ -363,97 +259,16 @@ void GossipMember::Impl::hand_over() {
   for (const GossipAction& action : core_->take_actions()) take(action);
 }
 
-void GossipMember::Impl::arm_timer() {
-  std::optional<TimePoint> due = core_->next_deadline();
-  const auto consider = [&](std::optional<TimePoint> when) {
-    if (when) due = due ? std::min(*due, *when) : when;
-  };
-  consider(gate_->next_deadline());
-  consider(redial_at_);
-  if (!due || ending_ || *due >= timer_at_) return;
-  loop_.cancel(timer_);
-  timer_at_ = *due;
-  timer_ = loop_.call_at(*due, [this]() WEFT_REQUIRES(loop_.thread()) {
-    timer_at_ = TimePoint::max();
-    if (!ending_) on_timer();
-  });
-}
-
-void GossipMember::Impl::on_timer() {
-  const TimePoint now = loop_.now();
-  gate_->tick(now);
-  core_->tick(now);
-  if (redial_at_ && *redial_at_ <= now) dial_sponsors();
-  settle();
-}
-
-// Until it has been let in, and knows whom else to dial.
-void GossipMember::Impl::dial_sponsors() {
-  redial_at_.reset();
-  if (core_->members() > 1) return;
-  const TimePoint now = loop_.now();
-  if (!gate_->key() && now >= give_up_at_) {
-    box_.with([&](Box& box) {
-      box.fatal = unavailable(fmt::format(
-          "join: no member of the ticket let this peer in within {:.0f} s; a peer that still runs "
-          "has a newer ticket",
-          to_seconds(options_.join_timeout)));
-    });
-    return;
-  }
-  redial_at_ = now + kRedial;
-  for (const PeerAddress& member : options_.ticket->members) {
-    if (member.id != self() && !transport_->linked(member.id)) transport_->connect(member);
-  }
-}
-
-void GossipMember::Impl::close_links() {
-  const std::set<PeerId> linked = linked_;
-  for (const PeerId& peer : linked) transport_->close(peer, unavailable("the peer has left"));
-  if (linked.empty()) box_.with([](Box& box) { box.closed = true; });
-}
-
-void GossipMember::Impl::on_link_up(const LinkInfo& link) {
-  loop_.thread().assert_here();
-  if (ending_) return;
-  gate_->link_up(link, loop_.now());
-  settle();
-}
-
-void GossipMember::Impl::on_link_down(const PeerId& peer, const Status& why) {
-  loop_.thread().assert_here();
-  log(LogLevel::kDebug, "gossip: no link to {}: {}", peer.short_name(), why.message());
-  gate_->link_down(peer);
-  const bool was_linked = linked_.erase(peer) > 0;
-  if (ending_) {
-    if (linked_.empty()) box_.with([](Box& box) { box.closed = true; });
-    return;
-  }
-  if (was_linked || dialled_.contains(peer)) core_->link_down(peer, loop_.now());
-  dialled_.erase(peer);
-  settle();
-}
-
-void GossipMember::Impl::on_frame(const PeerId& from, Lane /*lane*/, const FrameView& frame) {
-  loop_.thread().assert_here();
-  if (ending_) return;
-  if (!gate_->receive(from, frame.type, frame.head, clock_.unix_time_s())) {
-    // The frame may have been what admitted its link.
-    settle();
-    core_->receive(from, frame.type, frame.head,
-                   SharedBytes(Bytes(frame.body.begin(), frame.body.end())), loop_.now());
-  }
-  settle();
-}
-
 // --- GossipMember.
 
 GossipMember::GossipMember(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 GossipMember::~GossipMember() = default;
 
 Result<std::unique_ptr<GossipMember>> GossipMember::start(GossipMemberOptions options) {
+  options.gossip.signer = signer_of(options.member.identity);
+  const bool newcomer = options.member.ticket.has_value();
   auto impl = std::make_unique<Impl>(std::move(options));
-  WEFT_TRY(impl->start());
+  WEFT_TRY(impl->start(newcomer));
   return std::unique_ptr<GossipMember>(new GossipMember(std::move(impl)));
 }
 

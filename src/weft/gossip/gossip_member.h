@@ -1,7 +1,6 @@
 // GossipMember: a GossipCore over sockets: one loop thread, and a box between it and the caller.
 //
-// A founder makes the run's key; any of its members admits a peer with a ticket (MemberGate). Links
-// are TLS, both ends know each other's key. What a peer does wrong ends its link and is in the log.
+// What is not gossip's own is LooseMember's.
 //
 // Where it stands: train's GossipExchange drives it. Threads: begin(), wait_turn(), finish() and
 // leave() on one thread, the caller's; the rest on any. Fails: as each says; waits have limits.
@@ -9,8 +8,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,31 +15,14 @@
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/gossip/gossip_core.h"
-#include "weft/net/identity.h"
-#include "weft/peer/admission.h"
-#include "weft/peer/presence.h"
-#include "weft/peer/ticket.h"
+#include "weft/gossip/loose_member.h"
 
 namespace weft {
 
 struct GossipMemberOptions {
-  PeerIdentity identity = PeerIdentity::generate();
-  std::string listen = "*:0";
-  std::vector<std::string> advertise{};
-  bool map_port = false;
-  // `signer`, `endpoints`, `incarnation` and `newcomer` are set by this.
+  LooseMemberOptions member{};
+  // `run`, `signer`, `endpoints`, `incarnation` and `newcomer` are set by this.
   GossipOptions gossip{};
-  std::string recipe_text{};
-  Hash256 recipe_hash{};
-  Hash256 layout_hash{};
-  InviteMode invite = InviteMode::kTicket;
-  std::set<PeerId> allowed{};
-  // `run` is taken from gossip.run.
-  PresenceOptions presence{};
-  // Empty: this peer founds the run.
-  std::optional<Ticket> ticket{};
-  // A newcomer without a link to any member for this long stops trying.
-  Duration join_timeout = std::chrono::seconds(60);
 };
 
 struct GossipTurn {

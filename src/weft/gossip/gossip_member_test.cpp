@@ -24,16 +24,16 @@ constexpr std::size_t kTestElements = 300'000;  // two pieces
 
 GossipMemberOptions member_options(std::size_t start_members) {
   GossipMemberOptions options;
-  options.listen = "127.0.0.1:0";
-  options.gossip.run = RunId{5};
+  options.member.listen = "127.0.0.1:0";
+  options.member.run = RunId{5};
   options.gossip.elements = kTestElements;
   options.gossip.start_members = start_members;
   // Keys are drawn: with fewer rings four members might all be in the same one.
   options.gossip.topology = *Topology::parse("random_regular:degree=64", 1);
   options.gossip.deadline = seconds(2);
-  options.recipe_text = "a recipe";
-  options.recipe_hash = Hash256{1, 2};
-  options.layout_hash = Hash256{3};
+  options.member.recipe_text = "a recipe";
+  options.member.recipe_hash = Hash256{1, 2};
+  options.member.layout_hash = Hash256{3};
   return options;
 }
 
@@ -133,9 +133,9 @@ TEST(GossipMember, ThreeMeetByATicketAndAFourthComesLate) {
   const Result<Ticket> ticket = founder.member().ticket(std::chrono::hours(1));
   ASSERT_TRUE(ticket.ok());
   GossipMemberOptions joining = member_options(3);
-  joining.ticket = *ticket;
+  joining.member.ticket = *ticket;
   Runner second(joining, 2);
-  joining.identity = PeerIdentity::generate();
+  joining.member.identity = PeerIdentity::generate();
   Runner third(joining, 6);
   {
     const Running running({&founder, &second, &third});
@@ -147,8 +147,8 @@ TEST(GossipMember, ThreeMeetByATicketAndAFourthComesLate) {
   // The ticket of a member that was let in is as good.
   const Result<Ticket> theirs = third.member().ticket(std::chrono::hours(1));
   ASSERT_TRUE(theirs.ok());
-  joining.ticket = *theirs;
-  joining.identity = PeerIdentity::generate();
+  joining.member.ticket = *theirs;
+  joining.member.identity = PeerIdentity::generate();
   Runner late(joining, -100);
   ASSERT_TRUE(late.wait_idle(seconds(20)));
   EXPECT_TRUE(late.fetched());
@@ -175,8 +175,8 @@ TEST(GossipMember, AForgedTicketIsRefusedWithItsReason) {
   const Result<Ticket> ticket = founder.member().ticket(std::chrono::hours(1));
   ASSERT_TRUE(ticket.ok());
   GossipMemberOptions joining = member_options(1);
-  joining.ticket = *ticket;
-  joining.ticket->secret[0] ^= 1U;
+  joining.member.ticket = *ticket;
+  joining.member.ticket->secret[0] ^= 1U;
   Runner stranger(joining, 2);
   EXPECT_FALSE(stranger.wait_idle(seconds(20)));
   EXPECT_EQ(stranger.status().code(), Code::kInvalidArgument);
@@ -192,8 +192,8 @@ TEST(GossipMember, ANewcomerGivesUpWhereNobodyAnswers) {
     ticket = *founder.member().ticket(std::chrono::hours(1));
   }
   GossipMemberOptions joining = member_options(1);
-  joining.ticket = ticket;
-  joining.join_timeout = seconds(1);
+  joining.member.ticket = ticket;
+  joining.member.join_timeout = seconds(1);
   Runner lonely(joining, 2);
   EXPECT_FALSE(lonely.wait_idle(seconds(20)));
   EXPECT_EQ(lonely.status().code(), Code::kUnavailable);

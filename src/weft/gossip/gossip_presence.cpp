@@ -14,15 +14,14 @@ constexpr std::size_t kTicketMembers = 3;
 constexpr Duration kInvitationFor = std::chrono::hours(1);
 
 bool has_links(const GossipFacts& facts) {
-  const std::vector<PeerId> members = facts.core.book().live(facts.core.round());
-  return std::ranges::any_of(members,
-                             [&](const PeerId& peer) { return facts.transport.linked(peer); });
+  return std::ranges::any_of(
+      facts.others(), [&](const PeerAddress& peer) { return facts.transport.linked(peer.id); });
 }
 
 PresenceFacts presence_facts(const GossipFacts& facts) {
   PresenceFacts known;
-  known.is_member = facts.gate.key().has_value() && facts.core.phase() != GossipPhase::kOver;
-  const std::size_t members = facts.core.members();
+  known.is_member = facts.gate.key().has_value() && !facts.over();
+  const std::size_t members = facts.members();
   known.members = static_cast<std::uint32_t>(members);
   known.is_isolated = known.is_member && members > 1 && !has_links(facts);
   return known;
@@ -53,10 +52,9 @@ Result<Ticket> gossip_ticket(const GossipFacts& facts, Duration valid_for) {
       facts.clock.unix_time_s() + static_cast<std::int64_t>(to_seconds(valid_for));
   ticket.secret = invitation_secret(*run.key, ticket.run, ticket.invitation, ticket.expiry_unix_s);
   ticket.members.push_back({run.self, record_endpoints(facts.transport.endpoints())});
-  for (const PeerId& peer : facts.core.book().live(facts.core.round())) {
+  for (PeerAddress& address : facts.others()) {
     if (ticket.members.size() == kTicketMembers) break;
-    if (peer == run.self || !facts.transport.linked(peer)) continue;
-    PeerAddress address = facts.core.book().address(peer);
+    if (!facts.transport.linked(address.id)) continue;
     if (!address.endpoints.empty()) ticket.members.push_back(std::move(address));
   }
   return ticket;
@@ -76,7 +74,10 @@ std::unique_ptr<RunPresence> make_presence(EventLoop& loop, Transport& transport
                                            PresenceOptions options) {
   RunPresence::Callbacks callbacks;
   callbacks.facts = [facts] { return presence_facts(facts); };
-  callbacks.knows = [facts](const PeerId& peer) { return facts.core.book().find(peer) != nullptr; };
+  callbacks.knows = [facts](const PeerId& peer) {
+    const std::vector<PeerAddress> others = facts.others();
+    return std::ranges::find(others, peer, &PeerAddress::id) != others.end();
+  };
   callbacks.invitation = [facts] {
     const Result<Ticket> ticket = gossip_ticket(facts, kInvitationFor);
     if (!ticket.ok()) return OpenInvitation{};

@@ -72,6 +72,35 @@ bool GossipCore::ready() const {
                                          [&](const PeerId& peer) { return has_answered(peer); });
 }
 
+// By id, so that the sum has the same bits whatever came first.
+std::vector<GossipCore::Part> GossipCore::parts_to_mix() const {
+  const std::size_t own_degree = std::max(degree_, options_.weight_degree);
+  std::vector<Part> parts;
+  for (const PeerId& peer : sent_to_) {
+    const ReceivedVector* const vector = inbox_.find(peer, round_);
+    if (vector == nullptr) continue;
+    const double weight = metropolis_weight(own_degree, vector->head().degree);
+    parts.push_back({vector, static_cast<float>(weight)});
+  }
+  if (options_.mixing == MixingRule::kNearest) keep_nearest(parts);
+  return parts;
+}
+
+void GossipCore::keep_nearest(std::vector<Part>& parts) const {
+  const auto* const own = reinterpret_cast<const float*>(latest_.span().data());
+  std::vector<double> distances;
+  distances.reserve(parts.size());
+  for (const Part& part : parts) {
+    distances.push_back(part.vector->squared_distance({own, options_.elements}));
+  }
+  std::vector<Part> kept;
+  for (const std::size_t place : nearest_vectors(distances, options_.liars)) {
+    kept.push_back(parts[place]);
+  }
+  for (Part& part : kept) part.weight = 1.0F / static_cast<float>(kept.size() + 1);
+  parts = std::move(kept);
+}
+
 void GossipCore::settle_missing(TimePoint now, GossipMix& mix) {
   for (const PeerId& peer : sent_to_) {
     const auto link = links_.find(peer);

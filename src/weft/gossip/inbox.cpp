@@ -1,8 +1,10 @@
 #include "weft/gossip/inbox.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -74,6 +76,25 @@ void ReceivedVector::copy_to(std::span<float> out) const {
     std::memcpy(to, piece->span().data(), piece->size());
     to += piece->size() / sizeof(float);
   }
+}
+
+double ReceivedVector::squared_distance(std::span<const float> from) const {
+  WEFT_CHECK(complete() && from.size() == head_.elements);
+  // Several sums, so that additions need not wait for each other.
+  constexpr std::size_t kPartialSums = 8;
+  std::array<double, kPartialSums> sums{};
+  const float* at = from.data();
+  for (const std::optional<SharedBytes>& piece : pieces_) {
+    const std::uint8_t* const bytes = piece->span().data();
+    const std::size_t values = piece->size() / sizeof(float);
+    for (std::size_t i = 0; i < values; ++i) {
+      const double difference =
+          static_cast<double>(value_at(bytes, i)) - static_cast<double>(at[i]);
+      sums[i % kPartialSums] += difference * difference;
+    }
+    at += values;
+  }
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 Result<bool> Inbox::add(const PeerId& from, const GossipParametersHead& head, SharedBytes body) {

@@ -43,6 +43,8 @@ class ReceivedVector {
   // out[i] += weight * value[i]. REQUIRES: complete(), `out` of head().elements.
   void add_to(std::span<float> out, float weight) const;
   void copy_to(std::span<float> out) const;
+  // The sum of the squared differences, in double and in one order. REQUIRES: as add_to().
+  double squared_distance(std::span<const float> from) const;
 
  private:
   GossipParametersHead head_;

@@ -165,8 +165,18 @@ Status MemberGate::on_join_request(Link& link, ByteSpan head, std::int64_t now_u
     refuse(peer, *why);
     return {};
   }
+  if (shut_) {
+    refuse(peer, {RefusalCode::kBegun, 0, *shut_});
+    return {};
+  }
+  link.endpoints = request.joiner.endpoints;
   prove(link, *options_.key);
   return {};
+}
+
+std::vector<std::string> MemberGate::endpoints_of(const PeerId& peer) const {
+  const auto link = links_.find(peer);
+  return link == links_.end() ? std::vector<std::string>() : link->second.endpoints;
 }
 
 Status MemberGate::on_member_proof(Link& link, ByteSpan head) {

@@ -8,7 +8,7 @@
 // `timeout`; with more than `strangers_max` of them the new one is closed. A stranger gets the
 // recipe once.
 //
-// Where it stands: GossipMember asks it before the core. Threads: one owner; no clock inside.
+// Where it stands: LooseMember asks it before the core. Threads: one owner; no clock inside.
 // Fails: a peer's fault ends its link; refused() has the reason why this newcomer is not let in.
 #pragma once
 
@@ -61,6 +61,10 @@ class MemberGate {
   void link_down(const PeerId& peer) { links_.erase(peer); }
   // True if the frame was for the gate; other frames are for the core if admitted() holds.
   bool receive(const PeerId& from, std::uint8_t type, ByteSpan head, std::int64_t now_unix_s);
+  // From now on nobody is let in any more, and is given `why`; members' links stay welcome.
+  void shut(std::string why) { shut_ = std::move(why); }
+  // Where a peer that was let in by its ticket on this link can be dialled; empty for others.
+  std::vector<std::string> endpoints_of(const PeerId& peer) const;
   // Closes the links that were not proved in time.
   void tick(TimePoint now);
   std::optional<TimePoint> next_deadline() const;
@@ -84,6 +88,7 @@ class MemberGate {
     bool sent_recipe = false;
     std::optional<Hash256> proof{};  // it came before this end had the key to check it
     bool reported = false;
+    std::vector<std::string> endpoints{};  // of its request to join
   };
   RunFacts facts() const;
   void show(Link& link);
@@ -103,6 +108,7 @@ class MemberGate {
   std::vector<GateAction> actions_;
   std::vector<PeerId> admitted_;
   Status refused_;
+  std::optional<std::string> shut_;
 };
 
 }  // namespace weft

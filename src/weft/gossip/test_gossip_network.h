@@ -115,6 +115,7 @@ class TestGossipNetwork {
   PeerId id(std::size_t index) const { return members_[index].core->self(); }
   TimePoint now() const { return now_; }
   std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t frames() const { return frames_; }
 
   void crash(std::size_t index, bool links_end) {
     members_[index].running = false;
@@ -219,6 +220,7 @@ class TestGossipNetwork {
     const auto link = links_.find({from, to});
     if (link == links_.end()) return;
     bytes_ += send.frame.head.size() + send.frame.body.size();
+    ++frames_;
     if (rng_.chance(options_.lost_frames)) return;
     if (options_.broken_links > 0 && rng_.chance(options_.broken_links)) {
       return break_link(from, to);
@@ -318,6 +320,47 @@ class TestGossipNetwork {
   std::uint64_t numbers_ = 0;
   std::uint64_t lives_ = 0;
   std::uint64_t bytes_ = 0;
+  std::uint64_t frames_ = 0;
 };
+
+struct IdleTraffic {
+  double bytes_per_member_second = 0;  // sent and received, with 6 for each frame
+  std::size_t least_known = 0;         // members in the smallest book
+};
+
+// That of a group that makes a round a second with one value each, on random regular graphs of
+// degree 4. Its first eight rounds are not counted, in which members come.
+inline IdleTraffic idle_gossip_traffic(int members, std::uint64_t rounds) {
+  TestGossipOptions options;
+  options.compute_min = std::chrono::seconds(1);
+  options.compute_spread = Duration();
+  options.gossip.topology = random_regular(4, 1);
+  options.gossip.start_members = static_cast<std::size_t>(members);
+  // Links to neighbours of the time when members knew only some end in the first rounds.
+  options.gossip.idle_for = std::chrono::seconds(2);
+  TestGossipNetwork network(options, {});
+  for (int i = 0; i < members; ++i) {
+    const auto endpoints = [i](GossipOptions& own) {
+      own.endpoints = {"192.0.2.101:" + std::to_string(20000 + i)};
+    };
+    std::vector<std::size_t> dialled;
+    if (i > 0) dialled.push_back(static_cast<std::size_t>(i - 1) / 2);
+    network.add({0.0F}, false, dialled, endpoints);
+  }
+  constexpr std::uint64_t kFirstRounds = 8;
+  WEFT_CHECK(network.run_rounds(Round(kFirstRounds), std::chrono::hours(1)));
+  const std::uint64_t before = network.bytes() + 6 * network.frames();
+  const TimePoint begun = network.now();
+  WEFT_CHECK(network.run_rounds(Round(kFirstRounds + rounds), std::chrono::hours(1)));
+  IdleTraffic idle;
+  idle.bytes_per_member_second =
+      2 * static_cast<double>(network.bytes() + 6 * network.frames() - before) /
+      (static_cast<double>(members) * to_seconds(network.now() - begun));
+  idle.least_known = static_cast<std::size_t>(members);
+  for (std::size_t i = 0; i < network.size(); ++i) {
+    idle.least_known = std::min(idle.least_known, network.member(i).core->members());
+  }
+  return idle;
+}
 
 }  // namespace weft

@@ -5,6 +5,7 @@
 //   0x30-0x4f  collectives
 //   0x50-0x6f  state transfer
 //   0x70-0x7f  gossip
+//   0x90-0x9f  methods of loose exchange
 //   0x80-0x8f  parked links: used inside net, never shown above it
 #pragma once
 
@@ -112,5 +113,13 @@ inline constexpr std::uint8_t kParkResume = 0x83;
 inline constexpr std::uint8_t kRouted = 0x84;
 inline constexpr std::uint8_t kFirstParkingType = 0x80;
 inline constexpr std::uint8_t kLastParkingType = 0x8f;
+
+// Methods of loose exchange (wire/mix_message.h).
+inline constexpr std::uint8_t kMixGiven = 0x90;
+inline constexpr std::uint8_t kMixReturned = 0x91;
+inline constexpr std::uint8_t kMixReceived = 0x92;
+inline constexpr std::uint8_t kMixRoster = 0x93;
+inline constexpr std::uint8_t kMixLeaving = 0x94;
+inline constexpr std::uint8_t kLastMixType = 0x9f;
 
 }  // namespace weft::frame_type

@@ -13,7 +13,7 @@
 //
 // A record speaks of one member, whose id is the hash of the key. Its two parts are signed by that
 // member apart from each other, so that each can be replaced by a newer one alone
-// (gossip/member_record.h says what is signed). The pieces of a parameter vector have
+// (gossip/book/member_record.h says what is signed). The pieces of a parameter vector have
 // kGossipPieceElements values each, the last one the rest.
 #pragma once
 

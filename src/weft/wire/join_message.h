@@ -100,6 +100,7 @@ enum class RefusalCode : std::uint8_t {
   kNoQuorum = 14,   // the asked member itself waits for others: ask another one, and this one later
   kQueued = 15,     // others take the state: as kTryAgain, with the place in the reason; from one
                     // member to another: newcomers wait here
+  kBegun = 16,      // the run has begun, and those who were there are its members to the end
 };
 
 struct JoinRefusedMessage {

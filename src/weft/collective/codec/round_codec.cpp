@@ -21,7 +21,12 @@ void RoundCodec::restore(ResidualState state) {
   restored_ = true;
 }
 
-void RoundCodec::begin(Round round, std::size_t exchanges) {
+// Another for each exchange of each round.
+static std::uint64_t shared_seed(Round round, std::size_t exchange) {
+  return round.value() << 8U | exchange;
+}
+
+void RoundCodec::begin(Round round, std::span<const std::int64_t> elements) {
   if (codec_.is_exact()) return;
   if (open_) {
     // The same round once more without a view between: the first attempt was given up here.
@@ -36,8 +41,11 @@ void RoundCodec::begin(Round round, std::size_t exchanges) {
         codec_.text(), after_.value(), round.value());
     encoders_.clear();
   }
-  while (encoders_.size() < exchanges) {
+  while (encoders_.size() < elements.size()) {
     encoders_.push_back(std::make_shared<ErrorFeedback>(codec_));
+  }
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    encoders_[i]->open(static_cast<std::size_t>(elements[i]), shared_seed(round, i));
   }
   open_ = round;
 }
@@ -46,17 +54,28 @@ std::shared_ptr<ErrorFeedback> RoundCodec::encoder(std::size_t exchange) const {
   return exchange < encoders_.size() ? encoders_[exchange] : nullptr;
 }
 
-void RoundCodec::committed() {
+void RoundCodec::committed(std::span<const std::span<const float>> results) {
   if (!open_) return;
+  commit();
+  for (std::size_t i = 0; i < results.size(); ++i) encoders_[i]->take_result(results[i]);
+}
+
+void RoundCodec::commit() {
   for (const auto& encoder : encoders_) encoder->commit();
   after_ = *std::exchange(open_, std::nullopt);
+}
+
+void RoundCodec::forget_shared() {
+  for (const auto& encoder : encoders_) encoder->forget_shared();
 }
 
 void RoundCodec::settle() {
   const bool sent =
       std::ranges::any_of(encoders_, [](const auto& encoder) { return encoder->pending(); });
-  if (sent) committed();
+  if (sent) commit();
   open_.reset();
+  // Its result is not known here.
+  forget_shared();
 }
 
 void RoundCodec::rollback() {
@@ -65,6 +84,7 @@ void RoundCodec::rollback() {
 }
 
 void RoundCodec::on_view(bool follows, Round base) {
+  forget_shared();
   if (!open_) return;
   if (follows && base < *open_) {
     rollback();

@@ -1,4 +1,5 @@
-// RoundCodec: a member's encoders over the rounds of a run, and what becomes of their residuals.
+// RoundCodec: a member's encoders over the rounds of a run, and what becomes of their residuals and
+// shared factors.
 //
 //   begin -> the round's exchanges encode -> committed     the residual is what was not sent
 //                                         \-> view follows   committed if the view's base reaches
@@ -14,12 +15,20 @@
 // a checkpoint is used only if the first round is the one that follows it; else the rounds between
 // have had it already, from the process that died.
 //
+// Factors that members share (codec/shared_factors.h) are a function of the rounds of one view:
+// those of an exchange begin anew, from the round's number, in the first round of each view and
+// where the length of its vector changes, and take up the result of each committed round. All
+// members of a view have the same rounds and results, so they have the same factors without a
+// message: so does a newcomer, whose joining makes a new view, and one that resumes a checkpoint.
+//
 // Where it stands: RoundCore owns one. Threads: one owner.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -48,12 +57,12 @@ class RoundCodec {
 
   // Before the first round.
   void restore(ResidualState state);
-  // Begins a round with this many exchanges.
-  void begin(Round round, std::size_t exchanges);
+  // Begins a round with exchanges of so many elements.
+  void begin(Round round, std::span<const std::int64_t> elements);
   // For an exchange of the round that was begun last; null where values travel as they are.
   std::shared_ptr<ErrorFeedback> encoder(std::size_t exchange) const;
-  // The round that was begun last is committed.
-  void committed();
+  // The round that was begun last is committed, with these results of its exchanges.
+  void committed(std::span<const std::span<const float>> results);
   // A view: the next after the one of the round, or a later one, and the last round that is
   // committed in it.
   void on_view(bool follows, Round base);
@@ -67,6 +76,9 @@ class RoundCodec {
   // Exchanges that are still open count as delivered.
   void settle();
   void rollback();
+  // Commits the residuals alone.
+  void commit();
+  void forget_shared();
 
   const Codec codec_;
   // By exchange; as many as any round has had.

@@ -54,6 +54,29 @@ void LinkReports::count_round(const RoundOutcome& outcome) {
   core_.link_rates.on_committed(outcome.round, load, core_.now());
 }
 
+void LinkReports::before_send(const PeerId& to, std::size_t queued_bytes) {
+  state_.sending[to].on_send(queued_bytes, core_.now());
+}
+
+void LinkReports::after_send(const PeerId& to, std::size_t queued_bytes) {
+  state_.sending[to].on_queued(queued_bytes);
+}
+
+void LinkReports::add_to(SwarmStatus& status) const {
+  for (PeerStatus& member : status.members) {
+    const auto meter = state_.sending.find(member.id);
+    if (meter != state_.sending.end()) member.send_rate = meter->second.bytes_per_s();
+  }
+  const LinkMatrix links = core_.link_rates.matrix();
+  const bool same_view = links.size() == static_cast<int>(status.members.size());
+  if (links.size() < 2 || !same_view || links.known_share() == 0) return;
+  for (int to = 0; to < links.size(); ++to) {
+    for (int from = 0; from < links.size(); ++from) {
+      status.link_rates.push_back(links.at(from, to).bytes_per_s);
+    }
+  }
+}
+
 void LinkReports::settle_ring() {
   const Membership& membership = core_.membership;
   const bool quiet = membership.state() == MembershipState::kMember && !membership.frozen();

@@ -65,6 +65,8 @@ void RoundWaits::report_wait(const RoundWait& wait) {
     made.peers = names;
     made.seconds = seconds;
     made.limit_seconds = limit;
+    made.absent = wait.absent;
+    made.unsent = wait.unsent;
     state_.reported = names;
     state_.reported_at = wait.waited;
   };
@@ -103,6 +105,10 @@ void RoundWaits::end_wait() {
 void RoundWaits::measure_round(const RoundOutcome& outcome) {
   state_.usual = std::max(state_.usual / 2, std::exchange(state_.longest, Duration::zero()));
   state_.overdue.clear();
+  if (std::exchange(state_.entries_view, core_.view().id) != core_.view().id) {
+    state_.entries.clear();
+  }
+  if (!outcome.entry_seconds.empty()) state_.entries.add(outcome.entry_seconds);
   if (outcome.took <= Duration::zero() || !outcome.values) return;
   state_.times.add(static_cast<std::int64_t>(outcome.values->span().size()), outcome.took);
 }
@@ -116,11 +122,17 @@ std::string RoundWaits::owed_text() const {
 }
 
 void RoundWaits::add_to(SwarmStatus& status) const {
+  const std::vector<double> entries = state_.entries.medians();
+  if (state_.entries_view == core_.view().id && entries.size() == status.members.size()) {
+    for (std::size_t i = 0; i < entries.size(); ++i) status.members[i].entry_seconds = entries[i];
+  }
   const auto wait = core_.rounds.waiting(core_.now());
   if (!wait) return;
   status.waits_for = waited_for(*wait);
   status.waits_seconds = to_seconds(wait->waited);
   status.waits_limit_seconds = to_seconds(limit_of(*wait));
+  status.absent = wait->absent;
+  status.unsent = wait->unsent;
 }
 
 void RoundWaits::fingerprint(Fingerprint& out) const { out.add(state_); }

@@ -113,6 +113,7 @@ SwarmStatus SwarmParts::status() const {
   news.add_to(status);
   late.add_to(status);
   waits.add_to(status);
+  links.add_to(status);
   slowness.add_to(status);
   return status;
 }

@@ -16,6 +16,7 @@
 
 #include "weft/base/fields.h"
 #include "weft/base/time.h"
+#include "weft/collective/diagnosis/recent_times.h"
 #include "weft/collective/parts/swarm_core_part.h"
 #include "weft/collective/parts/swarm_types.h"
 #include "weft/collective/round/round_core.h"
@@ -66,9 +67,13 @@ class RoundWaits : public SwarmCorePart {
     // Members that were suspected for computing too long: they get no second limit in a later
     // round.
     std::set<PeerId> overdue{};
+    // How long after this member's beginning of a round the reports of the others came, in that
+    // view.
+    RecentTimes entries{};
+    ViewId entries_view{};
 
     WEFT_FIELDS((present, reported, warned, suspected, overdue),
-                (times, reported_at, longest, usual))
+                (times, reported_at, longest, usual, entries, entries_view))
   };
 
   State state_;

@@ -28,6 +28,13 @@ enum class TurnKind : std::uint8_t {
 };
 std::string_view to_string(TurnKind kind);
 
+// A member's place where each has a number, work of its own and no share of a common batch.
+struct OwnWork {
+  std::uint32_t member = 0;
+  std::uint32_t members = 1;
+  std::uint32_t steps = 1;  // of its optimizer
+};
+
 // The next task of the training thread.
 struct Turn {
   TurnKind kind = TurnKind::kWait;
@@ -49,6 +56,7 @@ struct Turn {
   // For kApply: the reports of the round's members, by their ranks in it, which need not be the
   // present ones; empty if rounds have no reports.
   std::vector<Bytes> reports;
+  OwnWork own;
 };
 
 // Serialises the training side's state as it stands after the last applied round.
@@ -147,6 +155,9 @@ struct SwarmEvent {
   double limit_seconds = 0;
   std::uint64_t bytes = 0;
   std::vector<PeerId> peers;
+  // Waits: as in SwarmStatus.
+  std::vector<PeerId> absent;
+  std::vector<PeerId> unsent;
   LinkNews link;
   MergeNews merge;
   // The whole sentence for people, with its reason and numbers.
@@ -161,6 +172,11 @@ struct PeerStatus {
   double rtt_seconds = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
+  // From this peer's beginning of a round until that member's input is complete, as its report
+  // shows: the median of recent rounds; -1: not known.
+  double entry_seconds = -1;
+  // Bytes per second that the link takes while data waits for it; 0: it always kept up.
+  double send_rate = 0;
 };
 
 struct SwarmStatus {
@@ -189,6 +205,13 @@ struct SwarmStatus {
   double waits_seconds = 0;
   double waits_limit_seconds = 0;
   std::vector<PeerId> awaited_by;
+  // While the round waits: members whose input is not complete, and members for which data waits
+  // here to be sent.
+  std::vector<PeerId> absent;
+  std::vector<PeerId> unsent;
+  // Bytes per second of the links, by receiver and then by sender, as the receivers have measured
+  // them; 0: not known. Empty: none is known.
+  std::vector<double> link_rates;
   // The state hash of the last applied round.
   Hash128 state_hash{};
 };

@@ -93,6 +93,7 @@ void RoundCore::begin(const CollectiveId& id, const RoundPlan& plan, TimePoint n
   attempt_.emplace(Attempt{});
   attempt_->round = *std::move(opened);
   attempt_->begun = now;
+  if (options_.reports) attempt_->entered.assign(peers_.size(), -1.0);
   note_movement(now);
   for (int i = 0; i < view_.size(); ++i) {
     const Rank rank(i);
@@ -145,8 +146,13 @@ void RoundCore::end_attempt(Status status, TimePoint now) {
   if (round.input_given()) given_ = round.id().round;
   RoundOutcome outcome = failed_outcome(round.id().round, {});
   if (status.ok()) {
-    factory_.codec().committed();
     outcome = round.outcome();
+    std::vector<std::span<const float>> results;
+    for (std::size_t i = 0; i < round.plan().exchanges.size(); ++i) {
+      results.push_back(round.plan().result(outcome.values->span(), i));
+    }
+    factory_.codec().committed(results);
+    outcome.entry_seconds = std::move(attempt_->entered);
   }
   outcome.took = now - attempt_->begun;
   outcome.status = std::move(status);

@@ -148,6 +148,9 @@ class RoundCore final : private AllReduceSink {
     // reported since then that they compute.
     TimePoint ask_at;
     std::set<PeerId> computing;
+    // By rank, seconds after `begun` at which the member's report was here; -1: it is not. Empty
+    // where rounds have none.
+    std::vector<double> entered;
   };
 
   void send(Rank to, Frame frame) override;
@@ -163,6 +166,7 @@ class RoundCore final : private AllReduceSink {
   Status check_not_open(const CollectiveId& id, std::string_view what) const;
   void answer_progress(Rank from, const ProgressMessage& query, TimePoint now);
   void note_movement(TimePoint now);
+  void note_entry(Rank member, TimePoint now);
   void ask_all(TimePoint now);
   Status resume(Rank to);
   Status differs(const Status& status, TimePoint now);

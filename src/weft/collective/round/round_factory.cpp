@@ -86,7 +86,9 @@ Result<std::shared_ptr<RoundAttempt>> RoundFactory::open(const CollectiveId& id,
   std::shared_ptr<FloatBuffer> result;
   try {
     result = take_buffer(plan.elements());
-    codec_.begin(id.round, teams.size());
+    std::vector<std::int64_t> lengths;
+    for (const ExchangePlan& each : plan.exchanges) lengths.push_back(each.elements);
+    codec_.begin(id.round, lengths);
     for (std::size_t i = 0; i < teams.size(); ++i) {
       const std::int64_t elements = plan.exchanges[i].elements;
       // One exchange writes to the whole buffer.

@@ -24,12 +24,17 @@ void RoundCore::report(Bytes report, TimePoint now) {
   if (!attempt_) return;
   attempt_->round->report(std::move(report));
   note_movement(now);
+  note_entry(self_, now);
   for (int i = 0; i < view_.size(); ++i) {
     const Rank rank(i);
     if (rank != self_ && ready_of(rank, attempt_->round->id()) != nullptr) send_report(rank);
   }
   if (attempt_->round->input_given()) awaited_by_.clear();
   settle(now);
+}
+
+void RoundCore::note_entry(Rank member, TimePoint now) {
+  attempt_->entered[static_cast<std::size_t>(member.value())] = to_seconds(now - attempt_->begun);
 }
 
 void RoundCore::send_report(Rank to) {
@@ -45,6 +50,7 @@ Status RoundCore::on_report(Rank from, ReportMessage message, TimePoint now) {
   WEFT_TRY_ASSIGN(const bool is_new, attempt_->round->on_report(from, std::move(message.report)));
   if (!is_new) return {};
   note_movement(now);
+  note_entry(from, now);
   settle(now);
   return {};
 }

@@ -132,6 +132,12 @@ std::optional<RoundWait> RoundCore::waiting(TimePoint now) const {
   if (wait.computing.empty()) {
     if (const PeerId owing = owes(); rank_of(owing).value() >= 0) wait.owing.push_back(owing);
   }
+  for (std::size_t i = 0; i < attempt_->entered.size(); ++i) {
+    if (attempt_->entered[i] < 0) wait.absent.push_back(view_.members[i].id);
+  }
+  for (const Member& member : view_.members) {
+    if (sink_.queued_bytes(member.id) > 0) wait.unsent.push_back(member.id);
+  }
   return wait;
 }
 

@@ -55,6 +55,9 @@ struct RoundOutcome {
   SharedBytes reports;
   // Since begin().
   Duration took{};
+  // By rank, seconds since begin() until the report of that member was here; -1: it came another
+  // way. Empty where rounds have no reports.
+  std::vector<double> entry_seconds = {};
 };
 // The log's entry for a committed round.
 ResultLog::Entry log_entry(RoundOutcome outcome);
@@ -89,6 +92,10 @@ struct RoundWait {
   std::vector<PeerId> computing;
   // If there are none: whose data this member lacks.
   std::vector<PeerId> owing;
+  // Where rounds have reports, members whose report is not here: their input is not complete.
+  std::vector<PeerId> absent = {};
+  // Members for which data waits here to be sent.
+  std::vector<PeerId> unsent = {};
 };
 
 // Members that have all they need but this one's input.

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -69,32 +70,47 @@ struct World final : TestSwarm {
 };
 
 // All rounds once, without a network: the members that the log names, their encoders, and the
-// trainer's own arithmetic. Values are whole numbers, so sums are exact in any order.
+// trainer's own arithmetic. Factors that members share begin anew with each view.
 struct Sequence {
   explicit Sequence(const World& world) {
     TestTrainer trainer(kElements);
     for (std::size_t i = 0; i < world.peers.size(); ++i) encoders.emplace_back(world.codec);
+    int before = 0;
     for (const auto& [round, parts] : world.parts) {
       // Views shrink, so the last one is the one that committed.
       int members = static_cast<int>(world.peers.size());
       for (const auto& [peer, part] : parts) members = std::min(members, part.members);
-      std::vector<float> sum(kElements);
-      int taken = 0;
+      std::map<int, std::size_t> by_rank;
       for (const auto& [peer, part] : parts) {
-        if (part.members != members) continue;
-        ++taken;
-        const std::uint64_t seed = round << 16U | static_cast<std::uint64_t>(part.rank);
-        const Bytes payload = encoders[peer].encode(trainer.shard(part.rank, members), seed);
-        encoders[peer].commit();
-        std::vector<float> decoded(kElements);
-        EXPECT_TRUE(world.codec.decode(payload, decoded).ok());
-        for (std::size_t i = 0; i < kElements; ++i) sum[i] += decoded[i];
+        if (part.members == members) by_rank[part.rank] = peer;
       }
-      EXPECT_EQ(taken, members) << "round " << round;
-      trainer.apply(sum);
+      EXPECT_EQ(by_rank.size(), static_cast<std::size_t>(members)) << "round " << round;
+      if (std::exchange(before, members) != members) {
+        for (ErrorFeedback& encoder : encoders) encoder.forget_shared();
+      }
+      trainer.apply(exchange(by_rank, round, trainer));
     }
     state = trainer.state();
   }
+  // The result of a round among these peers.
+  std::vector<float> exchange(const std::map<int, std::size_t>& by_rank, std::uint64_t round,
+                              const TestTrainer& trainer) {
+    std::vector<float> sum(kElements);
+    for (const auto& [rank, peer] : by_rank) {
+      ErrorFeedback& encoder = encoders[peer];
+      const std::uint64_t seed = round << 16U | static_cast<std::uint64_t>(rank);
+      encoder.open(kElements, round << 8U);
+      const Bytes payload =
+          encoder.encode(trainer.shard(rank, static_cast<int>(by_rank.size())), seed);
+      encoder.commit();
+      std::vector<float> decoded(kElements);
+      EXPECT_TRUE(encoder.decode(payload, decoded).ok());
+      for (std::size_t i = 0; i < kElements; ++i) sum[i] += decoded[i];
+    }
+    for (const auto& [rank, peer] : by_rank) encoders[peer].take_result(sum);
+    return sum;
+  }
+
   std::vector<ErrorFeedback> encoders;
   std::vector<float> state;
 };
@@ -125,16 +141,15 @@ TEST(SwarmCodec, ASwarmWithTopKComputesWhatASequenceDoes) {
   EXPECT_TRUE(std::ranges::any_of(*residual, [](float value) { return value != 0; }));
 }
 
-// Members die at 50 random moments, up to three a run: in seventeen runs or more. A slice has the
-// first ones of them.
-TEST(SwarmCodec, NoKillLosesAResidualOrAppliesItTwice) {
+// Members die at so many random moments, up to three a run, and the survivors are compared with the
+// sequence.
+void kill_members(std::string_view codec, int kills_wanted) {
   int kills = 0;
   std::size_t reruns = 0;
-  const int kills_wanted = TestSeeds(1, 17).whole() ? 50 : 12;
   for (std::uint64_t seed = 1; kills < kills_wanted; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     ASSERT_LT(seed, 60U);
-    World world(seed, "topk:ratio=0.05", 10);
+    World world(seed, codec, 10);
     world.start(7);
     ASSERT_TRUE(world.run([&] { return world.peers[0]->round() >= Round(1); }));
     Rng rng(seed);
@@ -155,6 +170,31 @@ TEST(SwarmCodec, NoKillLosesAResidualOrAppliesItTwice) {
     if (testing::Test::HasFailure()) return;
   }
   EXPECT_GT(reruns, 0U);
+}
+
+// In seventeen runs or more. A slice has the first ones of them.
+TEST(SwarmCodec, NoKillLosesAResidualOrAppliesItTwice) {
+  kill_members("topk:ratio=0.05", TestSeeds(1, 17).whole() ? 50 : 12);
+}
+
+TEST(SwarmCodec, NoKillLeavesMembersWithDifferentFactors) { kill_members("powersgd:rank=3", 12); }
+
+// A newcomer has the factors of the others, though no message brings them.
+TEST(SwarmCodec, ANewcomerEncodesAgainstTheFactorsOfTheOthers) {
+  World world(3, "powersgd:rank=3", 14);
+  world.start(3);
+  ASSERT_TRUE(world.run([&] { return world.peers[0]->round() >= Round(5); }));
+  world.add().join(world.peers[0]->ticket());
+  ASSERT_TRUE(world.run_to_end());
+  std::size_t given = 0;
+  for (const auto& [round, parts] : world.parts) given += parts.contains(3) ? 1U : 0U;
+  EXPECT_GT(given, 4U) << "rounds to which the newcomer gave something";
+  for (const auto& peer : world.peers) {
+    SCOPED_TRACE(peer->describe());
+    EXPECT_TRUE(peer->failure.ok());
+    EXPECT_EQ(peer->core->view().size(), 4);
+    EXPECT_EQ(peer->trainer.state(), world.peers[0]->trainer.state());
+  }
 }
 
 }  // namespace

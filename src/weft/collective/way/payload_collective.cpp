@@ -149,7 +149,7 @@ Status PayloadCollective::take_segment(Rank from) {
 }
 
 Status PayloadCollective::decode_body(ByteSpan body) {
-  return options_.encoder->codec().decode(body.subspan(kPayloadHeadBytes), scratch_);
+  return options_.encoder->decode(body.subspan(kPayloadHeadBytes), scratch_);
 }
 
 void PayloadCollective::fold() {

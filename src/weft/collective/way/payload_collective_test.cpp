@@ -102,7 +102,8 @@ TEST(PayloadCollective, EveryCodecGivesTheBitsThatOnePlaceWouldGive) {
 // Rounds with error feedback: what a network that breaks all the time gives is what one place gives
 // that knows no network. Every third round is aborted in the middle and run again.
 TEST(PayloadCollective, RerunsApplyResidualsOnce) {
-  for (const std::string codec : {"topk:ratio=0.05", "ef_sign", "int8", "sign"}) {
+  for (const std::string codec :
+       {"topk:ratio=0.05", "ef_sign", "int8", "sign", "powersgd:rank=2"}) {
     constexpr int kMembers = 4;
     OnePlace oracle(codec, kMembers);
     const Encoders encoders = make_encoders(codec, kMembers);

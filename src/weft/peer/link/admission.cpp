@@ -142,6 +142,7 @@ bool final_refusal(RefusalCode code) {
     case RefusalCode::kNotListed:
     case RefusalCode::kBanned:
     case RefusalCode::kTwin:
+    case RefusalCode::kBegun:
       return true;
     case RefusalCode::kTryAgain:
     case RefusalCode::kNotMember:

@@ -117,8 +117,8 @@ Result<JoinRefusedMessage> JoinRefusedMessage::decode(ByteSpan bytes) {
   Reader in("join_refused", bytes);
   JoinRefusedMessage message;
   const std::uint8_t code = in.u8("code");
-  if (code > static_cast<std::uint8_t>(RefusalCode::kQueued)) {
-    in.fail("code", "expected 0 to 15");
+  if (code > static_cast<std::uint8_t>(RefusalCode::kBegun)) {
+    in.fail("code", "expected 0 to 16");
   } else {
     message.code = static_cast<RefusalCode>(code);
   }

@@ -72,9 +72,9 @@ TEST(JoinMessage, RefusesEachFieldBeyondItsBound) {
   const Bytes text = Writer().u32(kRecipeBytesMax + 1).take();
   EXPECT_EQ(RecipeMessage::decode(text).status().message(),
             "recipe.text: expected at most 131072 bytes, got 131073");
-  const Bytes code = Writer().u8(16).u32(0).text("").take();
+  const Bytes code = Writer().u8(17).u32(0).text("").take();
   EXPECT_EQ(JoinRefusedMessage::decode(code).status().message(),
-            "join_refused.code: expected 0 to 15");
+            "join_refused.code: expected 0 to 16");
   const Bytes reason = Writer().u8(0).u32(0).u32(kRefusalBytesMax + 1).take();
   EXPECT_EQ(JoinRefusedMessage::decode(reason).status().message(),
             "join_refused.reason: expected at most 400 bytes, got 401");

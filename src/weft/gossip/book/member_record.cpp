@@ -1,4 +1,4 @@
-#include "weft/gossip/member_record.h"
+#include "weft/gossip/book/member_record.h"
 
 #include <algorithm>
 #include <tuple>

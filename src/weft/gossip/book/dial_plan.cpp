@@ -1,4 +1,4 @@
-#include "weft/gossip/dial_plan.h"
+#include "weft/gossip/book/dial_plan.h"
 
 #include <algorithm>
 

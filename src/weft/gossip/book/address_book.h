@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "weft/base/status.h"
-#include "weft/gossip/member_record.h"
+#include "weft/gossip/book/member_record.h"
 #include "weft/net/transport.h"
 #include "weft/wire/codec.h"
 
