@@ -250,13 +250,17 @@ SEEDS = {
         "fedzip": (u8(5) + u16(300) + u32(2) + u8(2) + struct.pack("<ff", -1, 2) + b"\1\1"
                    + u32(5 << 1 | 1 << 8 | 36 << 10 | 1 << 16)[:3]),
         "int8": u8(6) + u16(3) + struct.pack("<f", 0.25) + b"\x7f\x81\0",
-        "qsgd": u8(7) + u16(5) + struct.pack("<f", 1.5) + u32(50000)[:3],
-        "randomk": u8(8) + u16(150) + u64(3) + struct.pack("<ff", 1, -2),
-        "sign": u8(9) + u16(10) + u8(1) + u8(0) + u16(0x0105),
-        "sparseloco": (u8(10) + u16(100) + struct.pack("<ff", 0.5, 2)
+        # Three values that are in no matrix; a factor of 4 vectors for 8 x 8 values. The marks are
+        # those of the shared factors that begin with the seed 0.
+        "powersgd_rest": u8(7) + u16(3) + u32(0xbae1a502) + struct.pack("<fff", 1, -2, 3),
+        "powersgd": u8(7) + u16(64) + u32(0x2b8e5602) + struct.pack("<32f", *range(32)),
+        "qsgd": u8(8) + u16(5) + struct.pack("<f", 1.5) + u32(50000)[:3],
+        "randomk": u8(9) + u16(150) + u64(3) + struct.pack("<ff", 1, -2),
+        "sign": u8(10) + u16(10) + u8(1) + u8(0) + u16(0x0105),
+        "sparseloco": (u8(11) + u16(100) + struct.pack("<ff", 0.5, 2)
                        + u32(1 | (7 | 1 << 12) << 1 | (90 | 1 << 13) << 15)),
-        "topk": u8(11) + u16(300) + u32(3) + b"\2\xa9\2\0" + struct.pack("<fff", 1, -2, 3),
-        "topk_head": (u8(11) + u16(300) + u8(0) + u32(7) + u64(300) + u64(20) + u32(0)),
+        "topk": u8(12) + u16(300) + u32(3) + b"\2\xa9\2\0" + struct.pack("<fff", 1, -2, 3),
+        "topk_head": (u8(12) + u16(300) + u8(0) + u32(7) + u64(300) + u64(20) + u32(0)),
     },
     "line": {
         "report": (view(3) + several([u16(2) + u64(9) + u16(30)
@@ -285,6 +289,13 @@ SEEDS = {
         "absent": u64(9),
         "parameters_request": u64(2),
         "welcome": HASH,
+    },
+    "mix": {
+        "given": u64(2) + u64(1 << 22) + u32(3) + u64(9) + u32(20),
+        "returned": u64(0) + u64(1 << 10) + u32(0) + u64(9) + u32(20) + u64(0x3FF8 << 48) * 5,
+        "received": u64(3),
+        "roster": several([HASH + several([text("10.0.0.1:7420")]), HASH[::-1] + several([])]),
+        "history": u32(7) + u64(41) + u32(2),
     },
     "discovery": {
         "query": (u32(0x64666577) + u16(2) + u8(1) + HASH[:16] + HASH + HASH).ljust(1024, b"\0"),
@@ -375,7 +386,7 @@ SEEDS = {
     },
 }
 CHOSEN_BY_FIRST_BYTE = ("link", "parking", "membership", "branch", "join", "reach", "admission", "collective",
-                        "verify", "group", "line", "state", "gossip", "discovery")
+                        "verify", "group", "line", "state", "gossip", "mix", "discovery")
 
 
 def main():
