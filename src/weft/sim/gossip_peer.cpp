@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weft/base/hash.h"
+#include "weft/sim/machine/value_bytes.h"
 
 namespace weft::sim {
 namespace {
@@ -15,10 +16,6 @@ RecordSignature repeated_signature(const PublicKey& key, ByteSpan message) {
   const Hash256 mac = hmac_sha256(key, message);
   std::ranges::copy(mac, signature.begin());
   return signature;
-}
-
-SharedBytes bytes_of(const std::shared_ptr<const std::vector<float>>& values) {
-  return {values, as_bytes(std::span<const float>(*values))};
 }
 
 }  // namespace
@@ -117,8 +114,14 @@ void GossipPeer::settle() {
   }
 }
 
+SharedBytes GossipPeer::to_send() {
+  if (!settings_.liar) return bytes_of(state_.parameters);
+  return bytes_of(
+      std::make_shared<const std::vector<float>>(settings_.liar->forge(*state_.parameters)));
+}
+
 Status GossipPeer::begin_round() {
-  WEFT_TRY(core_->begin(bytes_of(state_.parameters), network().now()));
+  WEFT_TRY(core_->begin(to_send(), network().now()));
   WEFT_TRY_ASSIGN(report_, trainer_.compute(state_, id(), core_->round()));
   computes_ = true;
   after(from_seconds(report_.samples / settings_.samples_per_second), [this] {

@@ -19,7 +19,8 @@
 #include "weft/base/status.h"
 #include "weft/gossip/gossip_core.h"
 #include "weft/sim/gossip_trainer.h"
-#include "weft/sim/virtual_peer.h"
+#include "weft/sim/liar/liar.h"
+#include "weft/sim/machine/virtual_peer.h"
 
 namespace weft::sim {
 
@@ -28,6 +29,8 @@ struct GossipPeerSettings {
   // are set by the peer.
   GossipOptions gossip;
   double samples_per_second = 1000;
+  // What it sends in place of its parameters; nothing where it is honest.
+  std::optional<Liar> liar{};
   // After each round that this peer has applied.
   std::function<void(const GossipMix& mix, const RoundReport& report)> on_round;
 };
@@ -50,6 +53,7 @@ class GossipPeer final : public VirtualPeer {
   // SHA-256 of parameters and optimizer state, as a real member's summary has it.
   std::string digest() { return trainer_.digest(state_); }
   Round rounds_done() const { return done_; }
+  bool honest() const { return !settings_.liar; }
   bool finished() const override { return core_->phase() == GossipPhase::kOver; }
   const Status& failure() const override { return failure_; }
 
@@ -66,11 +70,13 @@ class GossipPeer final : public VirtualPeer {
 
   void take(GossipAction& action);
   void dial(const PeerAddress& peer);
+  // Its parameters, or the lie that it sends for them.
+  SharedBytes to_send();
   Status begin_round();
   void finish_round();
   void fail(Status why);
 
-  const GossipPeerSettings settings_;
+  GossipPeerSettings settings_;
   GossipTrainer& trainer_;
   std::unique_ptr<Events> events_;
   std::unique_ptr<GossipCore> core_;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/hash.h"
+#include "weft/gossip/book/address_book.h"
 #include "weft/train/run/wiring.h"
 
 namespace weft::sim {
@@ -24,6 +25,13 @@ Result<std::unique_ptr<World>> GossipWorld::make(const Recipe& recipe, const Dat
                                                  const WorldOptions& options,
                                                  const WorldEvents& events,
                                                  const Trainer::Review& review) {
+  // Trace and churn bring new peers in place of those that left, which a book forgets in time.
+  if (static_cast<std::size_t>(options.peers) + options.joins.size() > kBookRecordsMax) {
+    return invalid_argument(
+        fmt::format("--peers: expected at most {} with group.exchange = \"gossip\", whose members "
+                    "each keep a book of all, got {}",
+                    kBookRecordsMax, options.peers));
+  }
   Recipe own = recipe;
   own.group.start_members = options.peers;
   std::unique_ptr<GossipWorld> world(new GossipWorld(options, events));
@@ -43,6 +51,7 @@ void GossipWorld::add_member(bool newcomer) {
       repeated_signer(index < keys.size() ? keys[index] : sha256(seeded_hash("peer", index)));
   settings.gossip.newcomer = newcomer;
   settings.samples_per_second = speed_of(index);
+  settings.liar = liar(index);
   settings.on_round = [this, index](const GossipMix& mix, const RoundReport& report) {
     on_round(index, mix, report);
   };
@@ -107,34 +116,12 @@ void GossipWorld::show_complete_rounds() {
   }
 }
 
-std::vector<float> GossipWorld::mean_parameters() const {
-  std::vector<double> sum(static_cast<std::size_t>(gossip_.elements), 0.0);
-  double count = 0;
+MemberModels GossipWorld::honest_models() const {
+  MemberModels models;
   for (const GossipPeer* const member : members_) {
-    if (!member->finished()) continue;
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += member->parameters()[i];
-    count += 1;
+    if (member->finished() && member->honest()) models.emplace_back(member->parameters());
   }
-  std::vector<float> mean(sum.size());
-  std::ranges::transform(sum, mean.begin(),
-                         [&](double value) { return static_cast<float>(value / count); });
-  return mean;
-}
-
-double GossipWorld::distance_from(const std::vector<float>& mean) const {
-  double moved = 0;
-  double norm = 0;
-  double count = 0;
-  for (const GossipPeer* const member : members_) {
-    if (!member->finished()) continue;
-    for (std::size_t i = 0; i < mean.size(); ++i) {
-      const double difference = static_cast<double>(member->parameters()[i]) - mean[i];
-      moved += difference * difference;
-    }
-    count += 1;
-  }
-  for (const float value : mean) norm += static_cast<double>(value) * value;
-  return norm > 0 ? std::sqrt(moved / count / norm) : 0.0;
+  return models;
 }
 
 void GossipWorld::fill(WorldResult& result) {
@@ -146,8 +133,12 @@ void GossipWorld::fill(WorldResult& result) {
     all += result.members.back().state;
   }
   result.state_hash = to_hex(sha256(as_bytes(std::string_view(all))));
-  const std::vector<float> mean = mean_parameters();
-  result.distance = distance_from(mean);
+  const bool any_honest = std::ranges::any_of(
+      members_, [](const GossipPeer* member) { return member->finished() && member->honest(); });
+  if (!any_honest) return;
+  const MemberModels models = honest_models();
+  const std::vector<float> mean = members_mean(models, static_cast<std::size_t>(gossip_.elements));
+  result.distance = members_distance(models, mean);
   if (!trainer().recipe().run.evaluate) return;
   const Result<RoundReport> measured = trainer_->evaluate(mean);
   if (measured.ok()) result.mean_model = *measured;

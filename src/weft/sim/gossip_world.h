@@ -3,7 +3,7 @@
 // The peers of the beginning come at once, each dials one that came before it, and the first round
 // waits for all of them; one that joins later fetches parameters first. A round is shown when the
 // last running peer has done it. The result's state hash is over the states of all peers that
-// finished, by number; its accuracy is of the mean of their parameters.
+// finished, by number; its accuracy is of the mean of the honest ones' parameters.
 //
 // Where it stands: make_world() -> here -> GossipPeer, SimNetwork. Threads: one owner.
 // Fails: make() as GossipTrainer.
@@ -17,6 +17,7 @@
 #include "weft/gossip/gossip_core.h"
 #include "weft/sim/gossip_peer.h"
 #include "weft/sim/gossip_trainer.h"
+#include "weft/sim/mix/members_mean.h"
 #include "weft/sim/world.h"
 
 namespace weft::sim {
@@ -48,9 +49,7 @@ class GossipWorld final : public World {
   void add_member(bool newcomer);
   void on_round(std::size_t index, const GossipMix& mix, const RoundReport& report);
   void show_complete_rounds();
-  std::vector<float> mean_parameters() const;
-  // Root mean square over the finished peers, over the norm of `mean`.
-  double distance_from(const std::vector<float>& mean) const;
+  MemberModels honest_models() const;
 
   std::unique_ptr<GossipTrainer> trainer_;
   GossipOptions gossip_;

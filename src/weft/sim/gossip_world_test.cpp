@@ -166,5 +166,44 @@ TEST(GossipWorld, LocalStepsAreRefusedByName) {
   EXPECT_NE(world.status().message().find("local.steps"), std::string::npos);
 }
 
+// One of eight sends its parameters with the other sign.
+TEST(GossipWorld, LiesSpreadToTheHonestPeers) {
+  const auto distance_with = [](int liars) {
+    WorldOptions options;
+    options.peers = 8;
+    if (liars > 0) options.liars = *parse_liars("sign_flip", liars, options.peers);
+    const WorldResult result = world_of(gossip_recipe(10), options)->run();
+    EXPECT_EQ(result.fault, "");
+    EXPECT_EQ(result.finished, options.peers);
+    return result.distance.value_or(0);
+  };
+  EXPECT_GT(distance_with(1), 2 * distance_with(0));
+}
+
+TEST(GossipWorld, ANewPeerComesWhereATraceBringsOneBack) {
+  WorldOptions options;
+  options.peers = 6;
+  options.trace = {{0.5, 2, false}, {1.6, 2, true}};
+  std::vector<std::string> news;
+  WorldEvents events;
+  events.on_news = [&](const std::string& text) { news.push_back(text); };
+  const auto world = make_world(gossip_recipe(200), {}, options, events);
+  ASSERT_TRUE(world.ok()) << world.status().message();
+  const WorldResult result = (*world)->run();
+  EXPECT_EQ(result.fault, "");
+  EXPECT_EQ(result.finished, 6);
+  ASSERT_EQ(news.size(), 2U);
+  EXPECT_EQ(news[0], "peer 2 crashes");
+  EXPECT_EQ(news[1], "peer 6 joins");
+}
+
+TEST(GossipWorld, MorePeersThanABookHoldsAreRefused) {
+  WorldOptions options;
+  options.peers = 5000;
+  const auto world = make_world(gossip_recipe(2), {}, options, {});
+  ASSERT_FALSE(world.ok());
+  EXPECT_NE(world.status().message().find("--peers: expected at most 4096"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace weft::sim::gossip_world_test

@@ -28,6 +28,13 @@ Status check_simulated(const Recipe& recipe) {
   if (recipe.group.wait == "deadline") {
     return invalid_argument("group.wait: simulated rounds wait for all members; expected all");
   }
+  if (aggregate_momentum(recipe) > 0) {
+    return invalid_argument(fmt::format(
+        "aggregate.member_momentum: simulated members have no momentum of their own; expected "
+        "0 with a rule that is not auto, got {} with {}; set aggregate.rule = \"nnm "
+        "trimmed_mean\"",
+        recipe.aggregate.member_momentum, recipe.aggregate.rule));
+  }
   if (recipe.local.overlap) {
     return invalid_argument("local.overlap: simulated rounds do not overlap; expected false");
   }

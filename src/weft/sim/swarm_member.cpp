@@ -93,6 +93,7 @@ Status SwarmMember::train(const Turn& turn) {
   turn_ = turn;
   turn_.reduced = {};
   WEFT_TRY_ASSIGN(RoundPart part, trainer_.compute(state_, turn));
+  if (settings_.liar) part.values = settings_.liar->forge(part.values);
   const Duration takes = from_seconds(part.samples_computed / settings_.samples_per_second);
   part.report.compute_seconds = to_seconds(takes);
   part_ = std::make_unique<RoundPart>(std::move(part));

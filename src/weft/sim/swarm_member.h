@@ -19,7 +19,8 @@
 #include "weft/collective/core/swarm_core.h"
 #include "weft/peer/ticket.h"
 #include "weft/sim/group_trainer.h"
-#include "weft/sim/virtual_peer.h"
+#include "weft/sim/liar/liar.h"
+#include "weft/sim/machine/virtual_peer.h"
 
 namespace weft::sim {
 
@@ -40,6 +41,8 @@ struct SwarmMemberSettings {
   std::uint64_t seed = 1;
   std::uint64_t incarnation = 1;
   double samples_per_second = 1000;
+  // What it sends in place of its part of a round; nothing where it is honest.
+  std::optional<Liar> liar{};
 };
 
 class SwarmMember final : public VirtualPeer {

@@ -53,6 +53,7 @@ SwarmMember& TrainingWorld::add_member() {
   settings.seed = rng().next_u64();
   settings.incarnation = static_cast<std::uint64_t>(network().now().time_since_epoch().count()) + 1;
   settings.samples_per_second = speed_of(index);
+  settings.liar = liar(index);
   MemberWatch& watch = *this;
   SwarmCoreOptions options = core_options_;
   // Its name comes from the seed, not from a key.

@@ -167,4 +167,40 @@ TEST(TrainingWorld, MoreMembersNeedMoreMemory) {
   EXPECT_NEAR(TrainingWorld::bytes_needed(200, 200'000), 200 * (4 * 800'000.0 + 262'144), 1);
 }
 
+namespace {
+
+// The loss of the last training round by seven peers, of whom `liars` send their gradients the
+// other way round, four times as long: two of them outweigh the five others, 5 - 2 * 4 < 0.
+double loss_with(int liars, const std::string& rule) {
+  constexpr int kPeers = 7;
+  Recipe recipe = small_recipe();
+  recipe.run.steps = 30;
+  recipe.run.evaluate = false;
+  recipe.run.on_not_finite = "go_on";
+  recipe.group.hosts = "apart";
+  recipe.aggregate.rule = rule;
+  recipe.aggregate.liars = rule == "mean" ? 0 : 2;
+  WorldOptions options;
+  options.peers = kPeers;
+  if (liars > 0) options.liars = *parse_liars("sign_flip:scale=4", liars, kPeers);
+  double loss = 0;
+  WorldEvents events;
+  events.on_round = [&](const WorldRound& round) { loss = round.report.metrics.loss; };
+  const WorldResult result = run_world(recipe, options, events);
+  EXPECT_EQ(result.fault, "");
+  EXPECT_EQ(result.finished, kPeers);
+  return loss;
+}
+
+}  // namespace
+
+TEST(TrainingWorld, ARobustRuleLearnsAmongLiarsAndTheMeanDoesNot) {
+  const double honest = loss_with(0, "mean");
+  const double robust = loss_with(2, "nnm trimmed_mean");
+  const double mean = loss_with(2, "mean");
+  EXPECT_LT(robust, 2 * honest);
+  // It has climbed: ln 10 is the loss of a model that knows nothing.
+  EXPECT_FALSE(mean < 2.3) << mean;
+}
+
 }  // namespace weft::sim::training_world_test

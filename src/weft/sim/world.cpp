@@ -8,6 +8,7 @@
 
 #include "weft/base/hash.h"
 #include "weft/sim/gossip_world.h"
+#include "weft/sim/mix_world.h"
 #include "weft/sim/training_world.h"
 #include "weft/train/recipe/recipe.h"
 
@@ -18,6 +19,7 @@ namespace {
 constexpr int kEventsBetweenLooks = 256;
 // What keeps the draws of one option apart from another's.
 enum Drawn : std::uint64_t { kSpeed = 1, kCrash, kJoin };
+constexpr std::uint64_t kChurnStream = 0xc4;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15U + (hash << 6U) + (hash >> 2U);
@@ -33,7 +35,17 @@ World::World(WorldOptions options, WorldEvents events)
       lines_(network_, options_.links, options_.seed),
       rng_(options_.seed, 0x5157),
       newest_at_(network_.now()),
-      shown_at_(network_.now()) {}
+      shown_at_(network_.now()) {
+  const auto peers = static_cast<std::size_t>(options_.peers);
+  for (const MachineSpeed& speed : options_.speeds) {
+    speeds_.resize(std::max(speeds_.size(), speed.peer + 1));
+    speeds_[speed.peer] = speed.samples_per_second;
+  }
+  for (std::size_t i = 0; i < peers; ++i) {
+    lives_.push_back(i);
+    churn_draws_.emplace_back(options_.seed, kChurnStream << 32U | i);
+  }
+}
 
 double World::bytes_needed(int peers, std::int64_t elements) {
   // The member's part of a round, its sums and two of the results that it keeps; and its core.
@@ -49,7 +61,12 @@ Hash256 World::seeded_hash(const char* what, std::size_t number) const {
 }
 
 double World::speed_of(std::size_t index) const {
+  if (index < speeds_.size() && speeds_[index] > 0) return speeds_[index];
   return options_.samples_per_second.at(index, options_.seed, kSpeed);
+}
+
+std::optional<Liar> World::liar(std::size_t index) const {
+  return liar_of(options_.liars, options_.peers, index, options_.seed);
 }
 
 std::size_t World::add(std::unique_ptr<VirtualPeer> peer) {
@@ -57,6 +74,11 @@ std::size_t World::add(std::unique_ptr<VirtualPeer> peer) {
   told_.push_back(false);
   lines_.add(peers_.back()->id());
   return peers_.size() - 1;
+}
+
+void World::replace(std::size_t index, std::unique_ptr<VirtualPeer> peer) {
+  former_.push_back(std::exchange(peers_[index], std::move(peer)));
+  told_[index] = false;
 }
 
 void World::say(const std::string& text) const {
@@ -101,6 +123,42 @@ void World::schedule_faults() {
   }
 }
 
+void World::schedule_trace() {
+  for (const MachineEvent& event : options_.trace) {
+    network_.call_at(TimePoint() + from_seconds(event.seconds), [this, event] {
+      if (event.comes) return come(event.peer);
+      leave(event.peer);
+    });
+  }
+  for (std::size_t i = 0; i < lives_.size(); ++i) schedule_churn(i, true);
+}
+
+void World::schedule_churn(std::size_t number, bool is_there) {
+  if (is_there && !may_leave(number)) return;
+  const std::optional<double> wait = drawn_wait(options_.churn, is_there, churn_draws_[number]);
+  if (!wait) return;
+  network_.call_at(network_.now() + from_seconds(*wait), [this, number, is_there] {
+    if (is_there) {
+      leave(number);
+    } else {
+      come(number);
+    }
+    schedule_churn(number, !is_there);
+  });
+}
+
+void World::leave(std::size_t number) {
+  if (lives_[number] < peers_.size() && peers_[lives_[number]]->alive()) crash_one(lives_[number]);
+}
+
+void World::come(std::size_t number) {
+  if (peers_[lives_[number]]->alive()) return;
+  if (comes_back(number)) return say(fmt::format("peer {} comes back", number));
+  const std::size_t before = size();
+  join_late();
+  if (size() > before) lives_[number] = before;
+}
+
 void World::on_applied(Round round, const Hash128& state) {
   std::uint64_t words[2] = {};
   std::memcpy(words, state.data(), sizeof words);
@@ -133,6 +191,7 @@ void World::look_for_failures() {
 WorldResult World::run() {
   start();
   schedule_faults();
+  schedule_trace();
   bool stopped = false;
   for (int looks = 0; fault_.empty() && !stopped && !ended(); ++looks) {
     if (!network_.step()) break;
@@ -173,6 +232,18 @@ WorldResult World::result() {
 Result<std::unique_ptr<World>> make_world(const Recipe& recipe, const DataPlaces& places,
                                           const WorldOptions& options, const WorldEvents& events,
                                           const Trainer::Review& review) {
+  if (mixes(recipe)) return MixWorld::make(recipe, places, options, events, review);
+  if (options.liars.data) {
+    return invalid_argument(
+        fmt::format("--attack: expected one on updates, such as sign_flip, with group.exchange = "
+                    "\"{}\", got \"{}\"; attacks on data need \"mix\"",
+                    recipe.group.exchange, options.liars.data->text()));
+  }
+  if (!options.disruptions.empty()) {
+    return invalid_argument(
+        "--disrupt: expected none without group.exchange = \"mix\"; --crash and --churn work with "
+        "every exchange");
+  }
   if (gossips(recipe)) return GossipWorld::make(recipe, places, options, events, review);
   return TrainingWorld::make(recipe, places, options, events, review);
 }

@@ -23,9 +23,12 @@
 #include "weft/base/status.h"
 #include "weft/net/identity.h"
 #include "weft/net/sim_network.h"
-#include "weft/sim/spread.h"
-#include "weft/sim/virtual_links.h"
-#include "weft/sim/virtual_peer.h"
+#include "weft/sim/liar/liar.h"
+#include "weft/sim/machine/disruption.h"
+#include "weft/sim/machine/machine_trace.h"
+#include "weft/sim/machine/spread.h"
+#include "weft/sim/machine/virtual_links.h"
+#include "weft/sim/machine/virtual_peer.h"
 #include "weft/train/recipe/recipe.h"
 #include "weft/train/run/trainer.h"
 
@@ -45,8 +48,18 @@ struct WorldOptions {
   std::vector<WorldCrash> crashes;
   // Each one more peer, at that time.
   std::vector<Spread> joins;
+  // Peers of the beginning that leave and come: at drawn times, and at those of a trace. Members of
+  // a method of loose exchange come back with the model that they had; for others a new peer comes.
+  Churn churn{};
+  std::vector<MachineEvent> trace;
+  // In place of samples_per_second, for some.
+  std::vector<MachineSpeed> speeds;
+  // For methods of loose exchange.
+  std::vector<Disruption> disruptions;
   // Public keys by which the first peers are called; the others' are drawn. For peers that gossip.
   std::vector<PublicKey> keys;
+  // The peers that lie, and how.
+  LiarOptions liars{};
   // Virtual time without any applied round after which the run is abandoned.
   Duration patience = std::chrono::hours(6);
 };
@@ -97,9 +110,22 @@ struct WorldResult {
     std::string state;
   };
   std::vector<Member> members;
-  // In gossip: of the members' parameters from their mean, root mean square, over its norm.
+  // In gossip: of the honest members' parameters from their mean, root mean square, over its norm.
   std::optional<double> distance;
-  // In gossip: how the mean of all peers' parameters does on the test set, if the recipe evaluates.
+  // Where each member has a model of its own and they are few: the mean of their accuracies.
+  std::optional<double> members_accuracy;
+  // With an attack on data: the share of the test set's attacked samples that the result takes for
+  // what the attack wants.
+  std::optional<double> attack_rate;
+  // After disruptions, where neighbours mix and are few: the connected parts of the graph that is
+  // left, the largest first, each with its members' mean accuracy.
+  struct Component {
+    std::size_t members = 0;
+    double accuracy = 0;
+  };
+  std::vector<Component> components;
+  // In gossip: how the mean of the honest peers' parameters does on the test set, if the recipe
+  // evaluates.
   std::optional<RoundReport> mean_model;
 };
 
@@ -122,16 +148,24 @@ class World {
   // The peers of the beginning, and one more.
   virtual void start() = 0;
   virtual void join_late() = 0;
+  // Peer `number` of the beginning, which has left, is there again, in place of a new peer.
+  virtual bool comes_back(std::size_t /*number*/) { return false; }
+  virtual bool may_leave(std::size_t /*number*/) const { return true; }
   virtual bool ended() const = 0;
   // What this kind knows of the end: rounds, the state.
   virtual void fill(WorldResult& result) = 0;
 
   // Its machine has just started. Returns its number, from 0.
   std::size_t add(std::unique_ptr<VirtualPeer> peer);
+  // The same machine, which was started again.
+  void replace(std::size_t index, std::unique_ptr<VirtualPeer> peer);
   std::size_t size() const { return peers_.size(); }
   const VirtualPeer& peer(std::size_t index) const { return *peers_[index]; }
   std::vector<std::size_t> running() const;
   double speed_of(std::size_t index) const;
+  // Nothing where that peer is honest.
+  std::optional<Liar> liar(std::size_t index) const;
+  void crash_one(std::optional<std::size_t> wanted);
   // Draws that repeat with the seed: what a peer, a run or a key is called.
   Hash256 seeded_hash(const char* what, std::size_t number) const;
 
@@ -148,7 +182,10 @@ class World {
 
  private:
   void schedule_faults();
-  void crash_one(std::optional<std::size_t> wanted);
+  void schedule_trace();
+  void schedule_churn(std::size_t number, bool is_there);
+  void leave(std::size_t number);
+  void come(std::size_t number);
   void look_for_failures();
   std::uint64_t bytes_sent() const;
   WorldResult result();
@@ -160,6 +197,11 @@ class World {
   Rng rng_;
   std::vector<std::unique_ptr<VirtualPeer>> peers_;
   std::vector<bool> told_;  // that it runs no more
+  // What a machine was before it was started again: events may still refer to it.
+  std::vector<std::unique_ptr<VirtualPeer>> former_;
+  std::vector<Rng> churn_draws_;    // of each peer of the beginning
+  std::vector<std::size_t> lives_;  // which peer each of them is now
+  std::vector<double> speeds_;      // by number; 0: options_ say it
   int crashed_ = 0;
   Round newest_;
   TimePoint newest_at_;

@@ -1,4 +1,4 @@
-#include "weft/sim/spread.h"
+#include "weft/sim/machine/spread.h"
 
 #include <gtest/gtest.h>
 

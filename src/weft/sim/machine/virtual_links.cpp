@@ -1,4 +1,4 @@
-#include "weft/sim/virtual_links.h"
+#include "weft/sim/machine/virtual_links.h"
 
 #include <algorithm>
 #include <cmath>

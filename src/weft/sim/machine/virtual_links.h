@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "weft/net/sim_network.h"
-#include "weft/sim/spread.h"
+#include "weft/sim/machine/spread.h"
 
 namespace weft::sim {
 
