@@ -12,8 +12,11 @@
 #include <fmt/format.h>
 
 #include "weft/app/bench_flags.h"
+#include "weft/app/compare/contender.h"
+#include "weft/app/compare_command.h"
 #include "weft/app/demo/demo.h"
 #include "weft/app/doctor/doctor.h"
+#include "weft/app/doctor/run_doctor.h"
 #include "weft/app/flags/flag_checks.h"
 #include "weft/app/flags/help_page.h"
 #include "weft/app/flags/parse_error.h"
@@ -67,6 +70,7 @@ struct Requests {
   EvalRequest eval;
   ServeRequest serve;
   SimRequest sim;
+  CompareRequest compare;
   BenchRequest bench;
   ListRequest list;
   MethodsRequest methods;
@@ -196,8 +200,9 @@ CLI::App* add_join(CLI::App& app, JoinRequest& request) {
 }
 
 CLI::App* add_doctor(CLI::App& app, DoctorRequest& request) {
-  CLI::App* doctor = app.add_subcommand(
-      "doctor", "Find what prevents this machine from taking part, and show the remedy.");
+  CLI::App* doctor = app.add_subcommand("doctor",
+                                        "Find what prevents this machine from taking part, or what "
+                                        "slows a run, and show the remedy.");
   doctor->add_option("ticket", request.ticket, "A ticket, or a code, whose members are tried too.")
       ->expected(1, -1)
       ->allow_extra_args()
@@ -217,7 +222,13 @@ CLI::App* add_doctor(CLI::App& app, DoctorRequest& request) {
   doctor->add_flag("--map-port", request.map_port, "Try to let the router open the port.");
   doctor->add_option("--rendezvous", request.rendezvous, "A node of OpenDHT to ask.")
       ->option_text("HOST:PORT");
-  doctor->add_flag("--json", request.json, "Write one JSON object for each step.");
+  doctor
+      ->add_option("--run", request.runs,
+                   "The folder OUT of a run: find the member or link that it waits for, from the "
+                   "logs of its peers. May be repeated, for the folders of several peers.")
+      ->option_text("OUT")
+      ->allow_extra_args(false);
+  doctor->add_flag("--json", request.json, "Write one JSON object for each step or finding.");
   return doctor;
 }
 
@@ -326,9 +337,10 @@ void add_lists(CLI::App& app, CLI::App& data, ListRequest& request, ExitCode& co
 
 void add_methods(CLI::App& app, MethodsRequest& request, ExitCode& code) {
   CLI::App* methods = app.add_subcommand(
-      "methods", "List the methods that a recipe can name, with their sources and options.");
-  methods->add_option("name", request.name,
-                      "A method, or a key of the recipe such as aggregate.rule; otherwise all.");
+      "methods", "List the methods that a recipe can name, and codes, with sources and options.");
+  methods->add_option(
+      "name", request.name,
+      "A method, a key of the recipe such as aggregate.rule, or code; otherwise all.");
   methods->add_flag("--json", request.json, "Write one JSON object per line.");
   methods->callback([&request, &code] { code = methods_command(request); });
 }
@@ -421,8 +433,16 @@ int run_command_line(int argc, char** argv) {
     code = run_recipe_or_data(requests.run, started);
   });
   add_join(app, requests.join)->callback([&] { code = join_command(requests.join, started); });
-  add_doctor(app, requests.doctor)->callback([&] { code = doctor_command(requests.doctor); });
+  add_doctor(app, requests.doctor)->callback([&] {
+    const DoctorRequest& doctor = requests.doctor;
+    code =
+        doctor.runs.empty() ? doctor_command(doctor) : run_doctor_command(doctor.runs, doctor.json);
+  });
   add_sim(app, requests.sim)->callback([&] { code = sim_command(requests.sim); });
+  add_compare(app, requests.compare)->callback([&] {
+    requests.compare.command = shell_command({argv + 1, argv + argc});
+    code = compare_command(requests.compare);
+  });
   add_demo(app, requests.demo)->callback([&] { code = demo_command(requests.demo, started); });
   add_eval(app, requests.eval)->callback([&] { code = eval_command(requests.eval); });
   add_serve(app, requests.serve)->callback([&] { code = serve_command(requests.serve); });

@@ -11,6 +11,7 @@
 
 #include "weft/app/member/local_peers.h"
 #include "weft/app/member/peer_command.h"
+#include "weft/app/sim_replay.h"
 #include "weft/app/terminal/interrupt.h"
 #include "weft/app/terminal/slow_notice.h"
 #include "weft/app/terminal/terminal.h"
@@ -45,6 +46,61 @@ Result<sim::WorldCrash> parse_crash(const std::string& text) {
   WEFT_TRY_ASSIGN(crash.at_seconds,
                   sim::parse_spread("--crash", text.substr(at + 1), {0, kSecondsMost}));
   return crash;
+}
+
+constexpr std::size_t kTraceBytesMax = 64 * 1024 * 1024;
+
+Result<std::string> trace_text(const std::string& flag, const std::string& path) {
+  if (!is_file(path)) {
+    return invalid_argument(fmt::format("{}: {}: no such file", flag, path));
+  }
+  WEFT_TRY_ASSIGN(const Bytes bytes, read_file(path, kTraceBytesMax));
+  return std::string(bytes.begin(), bytes.end());
+}
+
+// What befalls the machines, and how fast they are, where files or rates say it.
+Status add_machine_traces(const SimRequest& request, sim::WorldOptions& options) {
+  const auto peers = static_cast<std::size_t>(request.peers);
+  if (request.churn.find('=') != std::string::npos) {
+    WEFT_TRY_ASSIGN(options.churn, sim::parse_churn(request.churn));
+  } else if (!request.churn.empty()) {
+    WEFT_TRY_ASSIGN(const std::string text, trace_text("--churn", request.churn));
+    WEFT_TRY_ASSIGN(options.trace, sim::parse_failures(text, request.churn, peers));
+  }
+  if (!request.speeds.empty()) {
+    WEFT_TRY_ASSIGN(const std::string text, trace_text("--speeds", request.speeds));
+    WEFT_TRY_ASSIGN(options.speeds, sim::parse_speeds(text, request.speeds, peers));
+  }
+  options.speeds.insert(options.speeds.end(), request.replayed_speeds.begin(),
+                        request.replayed_speeds.end());
+  for (const std::string& text : request.disruptions) {
+    WEFT_TRY_ASSIGN(const sim::Disruption disruption, sim::parse_disruption(text));
+    options.disruptions.push_back(disruption);
+  }
+  return {};
+}
+
+// Puts what took place into the request.
+Result<SimRequest> with_replay(SimRequest request) {
+  if (request.replays.empty()) return request;
+  const bool others = !request.crashes.empty() || !request.joins.empty() ||
+                      !request.churn.empty() || !request.speeds.empty();
+  if (others) {
+    return invalid_argument(
+        "--replay: expected no --crash, --join, --churn and --speeds, which the run's events say");
+  }
+  WEFT_TRY_ASSIGN(const Replay replay, read_replay(request.replays));
+  request.peers = static_cast<int>(replay.peers);
+  for (std::size_t i = 0; i < replay.samples_per_second.size(); ++i) {
+    request.replayed_speeds.push_back({i, replay.samples_per_second[i]});
+  }
+  for (const double seconds : replay.joins) {
+    request.joins.push_back(fmt::format("{:.6f}", seconds));
+  }
+  for (const Replay::Crash& crash : replay.crashes) {
+    request.crashes.push_back(fmt::format("{}@{:.6f}", crash.peer, crash.seconds));
+  }
+  return request;
 }
 
 Result<std::vector<PublicKey>> keys_of(const SimRequest& request) {
@@ -88,21 +144,11 @@ Result<sim::WorldOptions> world_options(const SimRequest& request) {
     WEFT_TRY_ASSIGN(sim::Spread at, sim::parse_spread("--join", text, {0, kSecondsMost}));
     options.joins.push_back(std::move(at));
   }
+  WEFT_TRY(add_machine_traces(request, options));
   WEFT_TRY_ASSIGN(options.keys, keys_of(request));
+  WEFT_TRY_ASSIGN(options.liars,
+                  sim::parse_liars(request.attack, request.byzantine, request.peers));
   return options;
-}
-
-Result<Recipe> simulated_recipe(const SimRequest& request) {
-  RunRequest run;
-  run.recipe_path = request.recipe_path;
-  run.settings = request.settings;
-  run.peers = request.peers;
-  WEFT_TRY_ASSIGN(Recipe recipe, recipe_of(run));
-  if (request.rounds) {
-    run.steps = *request.rounds * recipe.local.steps;
-    WEFT_TRY_ASSIGN(recipe, recipe_of(run));
-  }
-  return recipe;
 }
 
 // Fails where the machine's memory is not enough for so many.
@@ -198,6 +244,18 @@ class SimReport {
           .with("peer_states", std::move(states))
           .with("distance", *result.distance);
     }
+    if (!result.components.empty()) {
+      std::vector<double> members;
+      std::vector<double> accuracies;
+      for (const sim::WorldResult::Component& part : result.components) {
+        members.push_back(static_cast<double>(part.members));
+        accuracies.push_back(part.accuracy);
+      }
+      event.with("component_members", std::move(members))
+          .with("component_accuracies", std::move(accuracies));
+    }
+    if (result.members_accuracy) event.with("members_accuracy", *result.members_accuracy);
+    if (result.attack_rate) event.with("attack_rate", *result.attack_rate);
     if (test_) {
       event.with("test_loss", test_->loss).with("test_accuracy", test_->accuracy());
     }
@@ -217,30 +275,57 @@ class SimReport {
 
 std::string result_text(const SimRequest& request, const sim::WorldResult& result) {
   const std::string apart =
-      result.distance ? fmt::format("; {:.2g} % apart from their mean", 100.0 * *result.distance)
+      result.distance ? fmt::format("; {} apart from their mean", percent_text(*result.distance))
                       : std::string();
+  const std::string attacked =
+      result.attack_rate ? fmt::format("; the attack succeeds with {:.1f} % of its samples",
+                                       100.0 * *result.attack_rate)
+                         : std::string();
   return fmt::format(
       "{} rounds by {} peers in {:.3f} virtual seconds, {} sent; {} finished, {} crashed, {} gave "
-      "up{}\n"
+      "up{}{}\n"
       "state {}\nevents {} of seed {}, hash {:016x}",
       result.rounds.value(), request.peers, result.seconds,
       bytes_text(static_cast<double>(result.bytes_sent)), result.finished, result.crashed,
-      result.failed, apart, result.state_hash.empty() ? "none" : result.state_hash, result.events,
-      request.seed, result.event_hash);
+      result.failed, apart, attacked, result.state_hash.empty() ? "none" : result.state_hash,
+      result.events, request.seed, result.event_hash);
 }
 
 Result<std::unique_ptr<sim::World>> make_world(const SimRequest& request,
                                                const sim::WorldEvents& events) {
   WEFT_TRY_ASSIGN(const Recipe recipe, simulated_recipe(request));
-  WEFT_TRY_ASSIGN(const sim::WorldOptions options, world_options(request));
   const SlowNotice notice("reading " + recipe.data.name + " and making the model");
-  const auto review = [&](const TrainerPlan& plan) { return check_memory(request, plan.elements); };
-  return sim::make_world(recipe, data_places(request.data), options, events, review);
+  return simulated_world(request, recipe, events);
 }
 
 }  // namespace
 
-ExitCode sim_command(const SimRequest& request) {
+Status check_simulation_flags(const SimRequest& request) { return world_options(request).status(); }
+
+Result<Recipe> simulated_recipe(const SimRequest& request) {
+  RunRequest run;
+  run.recipe_path = request.recipe_path;
+  run.settings = request.settings;
+  run.peers = request.peers;
+  WEFT_TRY_ASSIGN(Recipe recipe, recipe_of(run));
+  if (request.rounds) {
+    run.steps = *request.rounds * recipe.local.steps;
+    WEFT_TRY_ASSIGN(recipe, recipe_of(run));
+  }
+  return recipe;
+}
+
+Result<std::unique_ptr<sim::World>> simulated_world(const SimRequest& request, const Recipe& recipe,
+                                                    const sim::WorldEvents& events) {
+  WEFT_TRY_ASSIGN(const sim::WorldOptions options, world_options(request));
+  const auto review = [&](const TrainerPlan& plan) { return check_memory(request, plan.elements); };
+  return sim::make_world(recipe, data_places(request.data), options, events, review);
+}
+
+ExitCode sim_command(const SimRequest& given) {
+  const Result<SimRequest> replayed = with_replay(given);
+  if (!replayed.ok()) return report(replayed.status());
+  const SimRequest& request = *replayed;
   set_thread_count(request.threads.value_or(threads_for(1)));
   const SystemClock clock;
   Terminal terminal = Terminal::to_standard_output(output_mode(request.json), clock);

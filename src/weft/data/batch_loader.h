@@ -60,6 +60,11 @@ class BatchLoader {
   // Returns positions `shard` of the global batch of `step`; an empty shard gives a batch of no
   // rows. Afterwards the workers make the same shard of the next steps.
   Result<Batch> get(std::int64_t step, ShardRange shard);
+  // Returns a batch of any samples, made on the spot, as get() makes those of epoch `epoch`. Fails:
+  // kInvalidArgument for an index outside the data set.
+  Result<Batch> samples(std::span<const std::int64_t> indexes, std::int64_t epoch) const;
+  // Null where the batches are a BatchMaker's.
+  const Dataset* dataset() const { return dataset_.get(); }
 
  private:
   struct Key {
@@ -91,6 +96,7 @@ class BatchLoader {
   void run_worker(Sampler& sampler);
 
   BatchMaker maker_;
+  std::shared_ptr<const Dataset> dataset_;
   Sampler sampler_;
   std::int64_t ahead_;
   Guarded<Exchange> exchange_;

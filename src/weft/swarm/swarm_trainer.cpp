@@ -4,6 +4,7 @@
 
 #include "weft/base/thread.h"
 #include "weft/collective/swarm/member_start.h"
+#include "weft/swarm/matrix_layout.h"
 #include "weft/swarm/member_recipe.h"
 #include "weft/swarm/member_rounds.h"
 
@@ -23,6 +24,7 @@ Result<SwarmOptions> trainer_swarm_options(const ParameterArena& arena,
   WEFT_TRY_ASSIGN(SwarmOptions made,
                   member_swarm_options(options.group, options.member,
                                        {std::move(recipe), arena.layout().hash()}));
+  made.codec = made.codec.with_layout(matrix_layout(arena.layout()));
   made.reports = true;  // WeightedPart
   made.vector_elements_max = arena.layout().num_elements();
   made.finish_limit = std::chrono::milliseconds(1);  // member_rounds.cpp waits before

@@ -141,6 +141,7 @@ void add_learning(Values& all) {
 // Keys of the sections that are options of the library, and why they have a default of their own.
 const std::map<std::string_view, std::string_view>& own_defaults() {
   static const std::map<std::string_view, std::string_view> reasons = {
+      {"gossip.rule", "an enumeration of the library, which the key names"},
       {"group.allow", "names nobody"},
       {"group.audit", "what a run writes down"},
       {"group.discovery", "a program is found on the network only where it asks for that"},

@@ -84,8 +84,8 @@ TEST(Recipe, RangeErrorsNameValueAndRange) {
   EXPECT_THAT(message_of("[run]\nevaluate = 1\n"), HasSubstr("expected true or false"));
   EXPECT_THAT(
       message_of("[model]\nname = \"vgg\"\n"),
-      HasSubstr(
-          "expected one of mlp|lenet|cnn|resnet9|resnet18|char_gpt|llama|lstm_lm, got \"vgg\""));
+      HasSubstr("expected one of linear|mlp|lenet|cnn|resnet9|resnet18|char_gpt|llama|lstm_lm, got "
+                "\"vgg\""));
   EXPECT_THAT(message_of("[optimizer]\nname = \"adamm\"\n"),
               HasSubstr("got \"adamm\"; did you mean \"adam\"?"));
   EXPECT_THAT(message_of("[run]\nname = \"a\\nb\"\n"), HasSubstr("printable"));
@@ -289,6 +289,43 @@ TEST(Recipe, ARuleInPlaceOfTheMeanExcludesWhatHidesSingleUpdates) {
               HasSubstr("aggregate.rule: expected one of mean, "));
 }
 
+TEST(Recipe, GossipAgainstLiarsTakesTwiceAsManyNeighbours) {
+  Recipe recipe;
+  recipe.gossip.rule = "nna";
+  EXPECT_THAT(check_recipe(recipe).message(), HasSubstr("gossip.rule: expected \"mean\""));
+  recipe.group.exchange = "gossip";
+  EXPECT_THAT(check_recipe(recipe).message(), HasSubstr("aggregate.liars: expected 1 or more"));
+  recipe.aggregate.liars = 2;
+  EXPECT_TRUE(check_recipe(recipe).ok()) << check_recipe(recipe).message();
+  EXPECT_TRUE(gossips_robustly(recipe));
+  recipe.aggregate.liars = 3;
+  EXPECT_THAT(check_recipe(recipe).message(), HasSubstr("set gossip.degree to 6"));
+  recipe.gossip.degree = 6;
+  EXPECT_TRUE(check_recipe(recipe).ok()) << check_recipe(recipe).message();
+  recipe.gossip.weights = "uniform";
+  EXPECT_THAT(check_recipe(recipe).message(), HasSubstr("gossip.weights"));
+  recipe.gossip.weights = "metropolis";
+  recipe.gossip.rule = "mean";
+  EXPECT_THAT(check_recipe(recipe).message(), HasSubstr("gossip.rule = \"nna\""));
+}
+
+TEST(Recipe, AutoTakesMomentaUnlessTheRecipeHasItsOwn) {
+  Recipe recipe;
+  EXPECT_EQ(aggregate_momentum(recipe), 0.0);
+  recipe.aggregate.member_momentum = 0.5;
+  EXPECT_THAT(check_recipe(recipe).message(), HasSubstr("set optimizer.momentum"));
+  recipe.aggregate = {"median", 1};
+  EXPECT_EQ(aggregate_momentum(recipe), 0.0);
+  recipe.aggregate.rule = "auto";
+  EXPECT_EQ(aggregate_momentum(recipe), 0.9);
+  recipe.aggregate.member_momentum = 0.5;
+  EXPECT_EQ(aggregate_momentum(recipe), 0.5);
+  recipe.group.hosts = "apart";
+  recipe.group.start_members = 3;
+  EXPECT_TRUE(check_recipe(recipe).ok()) << check_recipe(recipe).message();
+  EXPECT_TRUE(aggregates(recipe));
+}
+
 // What a loose exchange has no use for is not passed over in silence.
 TEST(Recipe, GossipRefusesByNameWhatOnlyMembersThatAgreeCanDo) {
   const auto refused = [](const char* lines) {
@@ -370,7 +407,8 @@ TEST(Recipe, OnlyLengthGroupAndCheckpointsMayChangeOnResume) {
 TEST(Recipe, ShippedRecipesAreValid) {
   int count = 0;
   for (const auto& file :
-       std::filesystem::directory_iterator(std::string(WEFT_SOURCE_DIR) + "/recipes")) {
+       std::filesystem::recursive_directory_iterator(std::string(WEFT_SOURCE_DIR) + "/recipes")) {
+    if (file.is_directory()) continue;
     SCOPED_TRACE(file.path().string());
     const auto recipe = load_recipe(file.path().string());
     ASSERT_TRUE(recipe.ok()) << recipe.status().message();
@@ -380,7 +418,7 @@ TEST(Recipe, ShippedRecipesAreValid) {
     EXPECT_TRUE(recipe_transforms(*recipe).ok());
     ++count;
   }
-  EXPECT_GE(count, 9);
+  EXPECT_GE(count, 30);
   EXPECT_FALSE(load_recipe("/nonexistent.toml").ok());
 }
 

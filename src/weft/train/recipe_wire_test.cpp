@@ -42,8 +42,8 @@ TEST(RecipeWire, EveryCodecIsAWireAndStandsInItsPlace) {
 
 TEST(RecipeWire, SaysWhatIsWrong) {
   EXPECT_EQ(check_recipe(recipe_with("top")).message(),
-            "group.wire: codec: expected one of bf16, dct, ef_sign, f16, f32, fedzip, int8, qsgd, "
-            "randomk, sign, sparseloco, topk, got \"top\"; did you mean \"topk\"?");
+            "group.wire: codec: expected one of bf16, dct, ef_sign, f16, f32, fedzip, int8, "
+            "powersgd, qsgd, randomk, sign, sparseloco, topk, got \"top\"; did you mean \"topk\"?");
   EXPECT_EQ(check_recipe(recipe_with("topk:ratio=0")).message(),
             "group.wire: topk: ratio: expected a number from 1e-06 to 1, got \"0\"");
   Recipe late = recipe_with("sign");

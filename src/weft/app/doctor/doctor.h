@@ -26,6 +26,8 @@ struct DoctorRequest {
   // "host:port" of an OpenDHT node.
   std::string rendezvous;
   bool json = false;
+  // Folders of peers of a run that is looked at, in place of this machine.
+  std::vector<std::string> runs;
 };
 
 enum class DoctorResult : std::uint8_t {

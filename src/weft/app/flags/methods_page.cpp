@@ -45,7 +45,7 @@ Result<std::vector<MethodFamily>> choose_methods(const std::vector<MethodFamily>
   }
   if (chosen.empty()) {
     return invalid_argument(
-        fmt::format("methods: expected a method or a key of the recipe, got \"{}\"{}",
+        fmt::format("methods: expected a method, a key of the recipe or code, got \"{}\"{}",
                     printable(name), did_you_mean(name, known)));
   }
   return chosen;

@@ -58,8 +58,9 @@ TEST(MethodsPage, SaysWhatWasPerhapsMeant) {
 
 TEST(MethodsPage, ListsEveryFamilyOfThisProgramWithinTheWidth) {
   const std::string page = methods_page(method_families(), 80);
-  for (const char* const text : {"aggregate.rule:", "gossip.topology:", "group.late:",
-                                 "group.wire:", "krum", "topk", "random_regular", "polynomial"}) {
+  for (const char* const text :
+       {"aggregate.rule:", "code:", "gossip.topology:", "group.late:", "group.wire:", "krum",
+        "m_sgc", "topk", "random_regular", "polynomial"}) {
     EXPECT_THAT(page, HasSubstr(text));
   }
   std::istringstream lines(page);

@@ -32,11 +32,16 @@ constexpr Footer kFooters[] = {
      "choose among the runs on this network"},
     {"doctor",
      "  weft doctor\n"
-     "  weft doctor weft2-...   also tries the members that the ticket names"},
+     "  weft doctor weft2-...   also tries the members that the ticket names\n"
+     "  weft doctor --run weft-runs/synthetic_mlp  the member or link that a run waits for"},
     {"demo", "  weft demo --peers 5 --set run.steps=300"},
     {"sim",
      "  weft sim recipes/synthetic_mlp.toml --peers 8 --mbit 20,100 --ms 5..60\n"
      "  weft sim recipes/fashion_mnist_diloco.toml --rounds 10 --crash 2@5 --join 8"},
+    {"compare",
+     "  weft compare recipes/synthetic_mlp.toml --vary group.wire=f32,bf16,int8 --rounds 50\n"
+     "  weft compare recipes/cifar10_resnet9.toml recipes/cifar10_resnet18.toml\n"
+     "  weft compare --variant \"one per cent: r.toml group.wire=topk:ratio=0.01\" r.toml"},
     {"status", "  weft status weft-runs/synthetic_mlp"},
     {"ticket",
      "  weft ticket weft-runs/synthetic_mlp --valid-h 2\n"
@@ -79,6 +84,7 @@ constexpr Footer kFooters[] = {
     {"methods",
      "  weft methods\n"
      "  weft methods group.wire\n"
+     "  weft methods code\n"
      "  weft methods topk --json"},
     {"recipe", "  weft recipe | grep optimizer"},
     {"events", "  weft events"},

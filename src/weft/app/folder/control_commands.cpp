@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "weft/app/folder/control_socket.h"
@@ -28,6 +29,8 @@ constexpr std::int64_t kValidMaxS = 366LL * 24 * 3600;
 constexpr std::size_t kReasonMax = 160;
 // The peer's own limit for its answers is 2 s.
 constexpr Duration kAnswerLimit = std::chrono::seconds(10);
+// A process that is stopped gives none, and there may be many.
+constexpr Duration kWaitAnswerLimit = std::chrono::seconds(3);
 
 std::string code_text(Code code) {
   switch (code) {
@@ -136,6 +139,8 @@ Result<std::string> answer_status(GroupAdministration& group, const ControlConte
                   {"waits_s", status.waits_seconds},
                   {"waits_limit_s", status.waits_limit_seconds},
                   {"awaited_by", names_of(status.awaited_by)},
+                  {"absent", names_of(status.absent)},
+                  {"unsent", names_of(status.unsent)},
                   {"members", std::move(members)}});
 }
 
@@ -204,8 +209,9 @@ struct Fields {
 };
 
 // The answer's fields, or what the peer says against the request.
-Result<Fields> ask_peer(const std::string& out, const Json& request) {
-  WEFT_TRY_ASSIGN(const std::string line, ask_control(out, request.dump(), kAnswerLimit));
+Result<Fields> ask_peer(const std::string& out, const Json& request,
+                        Duration limit = kAnswerLimit) {
+  WEFT_TRY_ASSIGN(const std::string line, ask_control(out, request.dump(), limit));
   Json answer = Json::parse(line, nullptr, false);
   if (!answer.is_object()) return corrupt(out + "/control.sock: the answer is not a JSON object");
   if (answer.value("ok", false)) return Fields{std::move(answer)};
@@ -225,12 +231,18 @@ ExitCode show(const ControlRequest& request, const Result<Fields>& answer, Text 
 
 double to_hours(std::int64_t seconds) { return static_cast<double>(seconds) / 3600.0; }
 
-std::string names_in(const Json& answer, const char* field) {
-  std::string names;
-  for (const Json& name : answer.value(field, Json::array())) {
-    if (name.is_string()) names += (names.empty() ? "" : ", ") + name.get<std::string>();
+std::vector<std::string> list_in(const Json& answer, const char* field) {
+  std::vector<std::string> names;
+  const auto found = answer.find(field);
+  if (found == answer.end() || !found->is_array()) return names;
+  for (const Json& name : *found) {
+    if (name.is_string()) names.push_back(name.get<std::string>());
   }
   return names;
+}
+
+std::string names_in(const Json& answer, const char* field) {
+  return fmt::format("{}", fmt::join(list_in(answer, field), ", "));
 }
 
 // The log's newest round as a line, which says how far the run is and how well it learns; or "".
@@ -288,6 +300,20 @@ std::string answer_control(GroupAdministration& group, const ControlContext& con
 ExitCode status_command(const ControlRequest& request) {
   return show(request, ask_peer(request.out, {{"command", "status"}}),
               [&request](const Json& answer) { return status_text(answer, request.out); });
+}
+
+Result<Event> present_wait(const std::string& out) {
+  WEFT_TRY_ASSIGN(const Fields answer, ask_peer(out, {{"command", "status"}}, kWaitAnswerLimit));
+  const auto number = [&](const char* field) {
+    const auto found = answer.json.find(field);
+    return found != answer.json.end() && found->is_number() ? found->get<double>() : 0.0;
+  };
+  return Event("waiting")
+      .with("round", static_cast<std::int64_t>(number("round")) + 1)
+      .with("peers", list_in(answer.json, "waits_for"))
+      .with("seconds", number("waits_s"))
+      .with("absent", list_in(answer.json, "absent"))
+      .with("unsent", list_in(answer.json, "unsent"));
 }
 
 ExitCode ticket_command(const ControlRequest& request) {

@@ -17,6 +17,8 @@
 #include <string_view>
 
 #include "weft/app/terminal/exit_code.h"
+#include "weft/base/status.h"
+#include "weft/train/event/event.h"
 #include "weft/train/exchange/group_administration.h"
 
 namespace weft {
@@ -44,6 +46,9 @@ ExitCode status_command(const ControlRequest& request);
 ExitCode ticket_command(const ControlRequest& request);
 ExitCode revoke_command(const ControlRequest& request);
 ExitCode expel_command(const ControlRequest& request);
+// The wait of a running peer as an event "waiting", of 0 seconds where it does not wait. Fails:
+// kUnavailable where none runs in the folder `out`, kTimeout where it does not answer soon.
+Result<Event> present_wait(const std::string& out);
 // The id of the peer whose folder is `out`, which need not run; its key is made where it has none.
 ExitCode id_command(const ControlRequest& request);
 

@@ -9,7 +9,7 @@
 
 #include "weft/app/doctor/doctor_facts.h"
 #include "weft/net/tls_transport.h"
-#include "weft/train/run/gossip_run.h"
+#include "weft/train/run/loose_run.h"
 
 namespace weft {
 namespace {
@@ -25,12 +25,16 @@ std::uint64_t state_bytes(const JoinPlan& plan) {
 // In a gossip, as far as the members are known that the run begins with; 0: the members sum with
 // all.
 std::uint64_t neighbours(const Recipe& recipe) {
-  if (!gossips(recipe)) return 0;
-  const Result<Topology> topology = gossip_topology(recipe);
   const auto members =
       static_cast<std::size_t>(std::max<std::int64_t>(2, recipe.group.start_members));
+  // A server has all others, and any member may be it or mix with as many.
+  if (mixes(recipe)) return members - 1;
+  if (!gossips(recipe)) return 0;
+  const Result<Topology> topology = gossip_topology(recipe);
   return topology.ok() ? topology->degree_max(members) : 0;
 }
+
+bool is_loose_run(const Recipe& recipe) { return gossips(recipe) || mixes(recipe); }
 
 std::string megabytes(std::uint64_t bytes) {
   const double count = static_cast<double>(bytes) / 1e6;
@@ -81,7 +85,7 @@ std::string network_line(const JoinPlan& plan) {
     text += fmt::format(", answers searches for runs on this {}", alone ? "machine" : "network");
   }
   // A sum goes out in parts and comes back whole; a neighbour gets all of the model.
-  const std::uint64_t vectors = gossips(plan.recipe) ? neighbours(plan.recipe) : 2;
+  const std::uint64_t vectors = is_loose_run(plan.recipe) ? neighbours(plan.recipe) : 2;
   return fmt::format("{}; up to {} a round each way", text, megabytes(vectors * state_bytes(plan)));
 }
 
@@ -90,7 +94,7 @@ std::string network_line(const JoinPlan& plan) {
 std::uint64_t memory_estimate(const JoinPlan& plan) {
   const std::uint64_t state = state_bytes(plan);
   // No log of results there, but up to two models of each neighbour.
-  if (gossips(plan.recipe)) return (kValuesAParameter + 2 * neighbours(plan.recipe)) * state;
+  if (is_loose_run(plan.recipe)) return (kValuesAParameter + 2 * neighbours(plan.recipe)) * state;
   const Round rounds = round_after(plan.recipe.run.steps, plan.recipe.local.steps);
   const auto log_max = static_cast<std::uint64_t>(plan.recipe.group.result_log_bytes);
   // Results are kept until there are too many bytes of them; a count that overflows is no matter.
@@ -107,8 +111,9 @@ std::string plan_text(const JoinPlan& plan) {
       "step {}\n  data     {}\n  memory   {}\n  time     {}\n  network  {}\n  "
       "files    {}\n",
       plan.recipe.run.name, plan.recipe.model.name, plan.size.elements,
-      plan.recipe.run.global_batch, gossips(plan.recipe) ? "at each member" : "among all members",
-      data_line(plan), memory_line(plan), time_line(plan), network_line(plan), plan.out);
+      plan.recipe.run.global_batch,
+      is_loose_run(plan.recipe) ? "at each member" : "among all members", data_line(plan),
+      memory_line(plan), time_line(plan), network_line(plan), plan.out);
 }
 
 Status review_join(const Recipe& recipe, const TrainerPlan& size, const JoinRequest& request,

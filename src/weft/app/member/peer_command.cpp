@@ -29,7 +29,7 @@
 #include "weft/net/rendezvous_opendht.h"
 #include "weft/train/exchange/engine_exchange.h"
 #include "weft/train/exchange/swarm_exchange.h"
-#include "weft/train/run/gossip_run.h"
+#include "weft/train/run/loose_run.h"
 #include "weft/train/run/wiring.h"
 
 namespace weft {
@@ -79,12 +79,18 @@ Result<std::int64_t> resume_or_begin(MemberSession& session, const RunRequest& r
   return loaded->step;
 }
 
-// Founds a run of the loose exchange, or joins one by `ticket`.
-Status begin_gossip(MemberSession& session, const PeerSettings& settings,
-                    const std::optional<Ticket>& ticket) {
-  WEFT_TRY_ASSIGN(GossipRun run, start_gossip_run(*session.trainer, settings, ticket));
+// Whether members exchange without agreement.
+bool is_loose(const Recipe& recipe) { return gossips(recipe) || mixes(recipe); }
+
+// Founds a run of a loose exchange, or joins one by `ticket`.
+Status begin_loose(MemberSession& session, const PeerSettings& settings,
+                   const std::optional<Ticket>& ticket) {
+  Trainer& trainer = *session.trainer;
+  WEFT_TRY_ASSIGN(LooseRun run, mixes(trainer.recipe())
+                                    ? start_mix_run(trainer, settings, ticket, interrupted)
+                                    : start_gossip_run(trainer, settings, ticket));
   session.run_id = std::move(run.run_id);
-  const bool resumed = !ticket && session.trainer->rounds_done() > Round();
+  const bool resumed = !ticket && trainer.rounds_done() > Round();
   session.role = ticket ? "joiner" : resumed ? "resumed" : "founder";
   session.group = std::move(run.exchange);
   return {};
@@ -93,9 +99,7 @@ Status begin_gossip(MemberSession& session, const PeerSettings& settings,
 Status found_group(MemberSession& session, const RunRequest& request, std::int64_t step) {
   const Trainer& trainer = *session.trainer;
   WEFT_TRY_ASSIGN(const PeerSettings settings, peer_settings(session, request));
-  if (gossips(trainer.recipe())) {
-    return begin_gossip(session, settings, std::nullopt);
-  }
+  if (is_loose(trainer.recipe())) return begin_loose(session, settings, std::nullopt);
   SwarmOptions options = swarm_options(trainer.recipe(), trainer.layout(), settings);
   Hash256 nonce{};
   random_bytes(nonce);
@@ -194,6 +198,12 @@ Status prepare_run(MemberSession& session, const RunRequest& request) {
   WEFT_TRY_ASSIGN(const Recipe recipe, recipe_of(request));
   const std::string stem = std::filesystem::path(request.recipe_path).stem().string();
   WEFT_TRY(open_output(session, request, request.out, "weft-runs/" + stem));
+  if (request.resume && mixes(recipe)) {
+    return invalid_argument(
+        "--resume: expected none with group.exchange = \"mix\", whose members all begin with the "
+        "first version, and whose checkpoints are for weft evaluate, predict and export; leave it "
+        "out to begin anew");
+  }
   const int peers = request.peers.value_or(1);
   const int threads = request.threads.value_or(threads_for(peers));
   set_thread_count(threads);
@@ -316,7 +326,7 @@ Status prepare_join(MemberSession& session, const JoinRequest& request) {
   WEFT_TRY_ASSIGN(const Recipe recipe, parse_recipe(*text, "recipe of the run"));
   set_thread_count(request.threads.value_or(threads_for(1)));
   WEFT_TRY_ASSIGN(session.trainer, make_reviewed(session, request, recipe));
-  if (gossips(recipe)) return begin_gossip(session, settings, ticket);
+  if (is_loose(recipe)) return begin_loose(session, settings, ticket);
   SwarmOptions options = swarm_options(recipe, session.trainer->layout(), settings);
   WEFT_TRY_ASSIGN(const HeldCheckpoint held,
                   held_checkpoint(*session.trainer, *session.out, past, ticket.run,

@@ -75,13 +75,17 @@ void say_summary(Terminal& terminal, const Summary& summary, const OutFolder& ou
                            to_string(summary.end), summary.steps, summary.steps == 1 ? "" : "s",
                            summary.seconds, work, static_cast<double>(summary.bytes_sent) / 1e6,
                            summary.state_hash.substr(0, 16)));
-  if (summary.mixing) {
+  if (summary.mixing && !summary.mixing->common) {
+    const MixingSummary& mixing = *summary.mixing;
+    const std::string apart =
+        mixing.neighbours == 0
+            ? ""
+            : fmt::format(", {} apart from the mean with {}", percent_text(mixing.distance),
+                          counted(mixing.neighbours, "neighbour"));
     terminal.say(
-        fmt::format("gossip: {} known in the last round, {:.2g} % apart from the mean with {}; "
-                    "each member has a "
-                    "model of its own, and this is this peer's",
-                    counted(summary.mixing->members, "member"), 100.0 * summary.mixing->distance,
-                    counted(summary.mixing->neighbours, "neighbour")));
+        fmt::format("loose exchange: {} known in the last round{}; each member has a model of its "
+                    "own, and this is this peer's",
+                    counted(mixing.members, "member"), apart));
   }
   if (is_ruined(summary)) terminal.say(ruin_text(summary, out));
   if (summary.best_step > 0) {

@@ -1,6 +1,7 @@
 #include "weft/app/terminal/slow_notice.h"
 
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -51,7 +52,14 @@ SlowNotice::~SlowNotice() {
 }
 
 void SlowNotice::progress(double done, double all) {
-  state_.with([&](State& state) { state.part = all > 0 ? done / all : -1; });
+  progress(done, all, std::numeric_limits<double>::quiet_NaN());
+}
+
+void SlowNotice::progress(double done, double all, double seconds_left) {
+  state_.with([&](State& state) {
+    state.part = all > 0 ? done / all : -1;
+    state.seconds_left = seconds_left;
+  });
 }
 
 void SlowNotice::run(const Manner& manner) {
@@ -61,10 +69,14 @@ void SlowNotice::run(const Manner& manner) {
   bool stands = false;
   const auto is_over = [](const State& state) { return state.ended; };
   while (!state_.wait_until(due, is_over)) {
-    const double part = state_.with([](const State& state) { return state.part; });
-    const double seconds = to_seconds(clock.now() - begun);
-    const std::string spent = fmt::format(" ({:.0f} s{})", seconds,
-                                          part < 0 ? "" : fmt::format(", {:.0f} %", 100.0 * part));
+    const std::string spent = state_.with([&](const State& state) {
+      const double seconds = to_seconds(clock.now() - begun);
+      return fmt::format(" ({:.0f} s{}{})", seconds,
+                         state.part < 0 ? "" : fmt::format(", {:.0f} %", 100.0 * state.part),
+                         std::isfinite(state.seconds_left)
+                             ? ", " + duration_text(state.seconds_left) + " left"
+                             : std::string());
+    });
     if (manner.width > 0) {
       stands = true;
       words_stand_on_line(true);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "weft/base/thread.h"
@@ -35,11 +36,15 @@ class SlowNotice {
 
   // Sets the progress, which is then shown with the words. Any thread.
   void progress(double done, double all);
+  // The same with the seconds that are left of a longer work, of which this is a part; NaN: not
+  // known. Any thread.
+  void progress(double done, double all, double seconds_left);
 
  private:
   struct State {
     bool ended = false;
     double part = -1;  // negative: not known
+    double seconds_left = std::numeric_limits<double>::quiet_NaN();
   };
   void run(const Manner& manner);
 

@@ -30,6 +30,21 @@ TEST(SlowNotice, WhatTakesLongIsSaidWithWhatIsDone) {
       [](const auto& lines) { EXPECT_THAT(lines.front(), HasSubstr("weft: reading words (")); });
 }
 
+TEST(SlowNotice, TheTimeLeftStandsBehindTheProgress) {
+  Guarded<std::vector<std::string>> said;
+  {
+    SlowNotice notice("training", {[&](const std::string& line) {
+                                     said.with([&](auto& lines) { lines.push_back(line); });
+                                   },
+                                   milliseconds(1), milliseconds(1), 0});
+    notice.progress(1, 2, 75);
+    const auto is_there = [](const auto& lines) {
+      return !lines.empty() && lines.back().find(" s, 50 %, 1:15 left)") != std::string::npos;
+    };
+    EXPECT_TRUE(said.wait_until(SystemClock().now() + seconds(20), is_there));
+  }
+}
+
 TEST(SlowNotice, WhatIsQuickIsNotSaid) {
   int said = 0;
   {

@@ -23,10 +23,12 @@ std::string peers_text(const Event& round) {
   std::string text = members == 1 ? "1 peer" : fmt::format("{} peers", members);
   if (round.find("neighbours") == nullptr || members == 1) return text;
   const std::int64_t all = round.integer("neighbours");
+  // A round that needed no other member's part, as one of a star that drew others.
+  if (all == 0) return text;
   const std::int64_t mixed = round.integer("mixed");
   text += fmt::format(", mixed with {}{} neighbour{}",
                       mixed == all ? "" : fmt::format("{} of ", mixed), all, all == 1 ? "" : "s");
-  if (mixed > 0) text += fmt::format(", {:.2g} % apart", 100.0 * round.number("distance"));
+  if (mixed > 0) text += fmt::format(", {} apart", percent_text(round.number("distance")));
   return text;
 }
 

@@ -75,6 +75,10 @@ TEST(StatusBlock, SaysWithWhomARoundOfGossipWasMixed) {
             "apart  3210 samples/s  ETA 1:15");
   EXPECT_THAT(line(3), HasSubstr("200 peers, mixed with 3 of 4 neighbours, 0.12 % apart"));
   EXPECT_THAT(line(0), HasSubstr("200 peers, mixed with 0 of 4 neighbours  "));
+  const Event far = round_event(7, 3).with("neighbours", 1).with("mixed", 1).with("distance", 3.62);
+  EXPECT_THAT(round_line(far), HasSubstr("3 peers, mixed with 1 neighbour, 362 % apart  "));
+  EXPECT_THAT(round_line(round_event(7, 4).with("neighbours", 0).with("mixed", 0)),
+              HasSubstr("accuracy 81.2 %  4 peers  3210"));
 }
 
 TEST(Terminal, PlainWritesRoundsAndNewsWithoutColour) {

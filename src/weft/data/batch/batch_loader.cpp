@@ -82,13 +82,15 @@ Result<std::unique_ptr<BatchLoader>> BatchLoader::make(std::shared_ptr<const Dat
   WEFT_TRY_ASSIGN(
       const Sampler sampler,
       make_sampler(dataset->size, random_windows ? dataset->window_starts() : 0, options));
-  BatchMaker maker = [dataset = std::move(dataset), batch_options](
-                         std::span<const std::int64_t> indexes, std::int64_t epoch) {
+  BatchMaker maker = [dataset, batch_options](std::span<const std::int64_t> indexes,
+                                              std::int64_t epoch) {
     BatchOptions own = batch_options;
     own.epoch = epoch;
     return make_batch(*dataset, indexes, own);
   };
-  return start(std::move(maker), sampler, options);
+  std::unique_ptr<BatchLoader> loader = start(std::move(maker), sampler, options);
+  loader->dataset_ = std::move(dataset);
+  return loader;
 }
 
 Result<std::unique_ptr<BatchLoader>> BatchLoader::make(BatchMaker maker, std::int64_t size,
@@ -128,6 +130,15 @@ Result<Batch> BatchLoader::make_now(Sampler& sampler, const Key& key) const {
     return exception_status(fmt::format("loader: step {}", key.step), fault);
   } catch (...) {
     return internal_error(fmt::format("loader: step {}: an exception of unknown type", key.step));
+  }
+}
+
+Result<Batch> BatchLoader::samples(std::span<const std::int64_t> indexes,
+                                   std::int64_t epoch) const {
+  try {
+    return maker_(indexes, epoch);
+  } catch (const std::exception& fault) {
+    return exception_status("loader", fault);
   }
 }
 

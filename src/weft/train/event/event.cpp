@@ -1,5 +1,6 @@
 #include "weft/train/event/event.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -29,6 +30,9 @@ bool read_value(const nlohmann::ordered_json& json, EventValue& out) {
     out = json.get<double>();
   } else if (json.is_string()) {
     out = json.get<std::string>();
+  } else if (json.is_array() && !json.empty() &&
+             std::ranges::all_of(json, [](const auto& item) { return item.is_number(); })) {
+    out = json.get<std::vector<double>>();
   } else if (json.is_array()) {
     std::vector<std::string> list;
     for (const auto& item : json) {
@@ -142,6 +146,12 @@ std::vector<std::string> Event::list(std::string_view name) const {
   return list == nullptr ? std::vector<std::string>() : *list;
 }
 
+std::vector<double> Event::numbers(std::string_view name) const {
+  const EventValue* value = find(name);
+  const auto* numbers = value == nullptr ? nullptr : std::get_if<std::vector<double>>(value);
+  return numbers == nullptr ? std::vector<double>() : *numbers;
+}
+
 std::string to_json(const Event& event) {
   nlohmann::ordered_json json;
   json["t"] = std::round(event.unix_time_s * 1000.0) / 1000.0;
@@ -180,6 +190,14 @@ std::string loss_text(double loss) {
   const double size = std::abs(loss);
   if (size >= 1e5 || (size > 0 && size < 5e-5)) return fmt::format("{:.3e}", loss);
   return fmt::format("{:.4f}", loss);
+}
+
+std::string percent_text(double share) {
+  if (!std::isfinite(share)) return "not a number";
+  const double percent = 100.0 * share;
+  // Two digits of these would be written with an exponent.
+  return std::abs(percent) >= 99.5 ? fmt::format("{:.0f} %", percent)
+                                   : fmt::format("{:.2g} %", percent);
 }
 
 std::string describe(const Event& event) {

@@ -21,7 +21,8 @@
 
 namespace weft {
 
-using EventValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
+using EventValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>,
+                                std::vector<double>>;
 
 struct Event {
   double unix_time_s = 0;
@@ -51,6 +52,7 @@ struct Event {
   double number(std::string_view name) const;
   bool flag(std::string_view name) const;
   std::vector<std::string> list(std::string_view name) const;
+  std::vector<double> numbers(std::string_view name) const;
   const EventValue* find(std::string_view name) const;
 };
 
@@ -66,10 +68,12 @@ std::string describe(const Event& event);
 
 // "0.6931", "1.299e+18", "not a number": for people.
 std::string loss_text(double loss);
+// Two digits of a share, for people: 0.00123 is "0.12 %", 3.62 "362 %".
+std::string percent_text(double share);
 
 struct EventFieldDoc {
   std::string_view name;
-  std::string_view type;  // integer, number, text, flag, list
+  std::string_view type;  // integer, number, text, flag, list, numbers
   std::string_view help;
 };
 struct EventKindDoc {

@@ -47,11 +47,14 @@ constexpr EventFieldDoc kRound[] = {
      "null where they are values."},
     {"bits_per_character", "number", "Texts: the loss in bits per character."},
     {"members", "integer",
-     "Members that shared the round; with gossip those that this peer knows to be there."},
-    {"neighbours", "integer", "Gossip: members that this peer has sent its parameters to."},
-    {"mixed", "integer", "Gossip: those of them whose parameters are in its mean."},
+     "Members that shared the round; in a loose exchange those that this peer knows to be there."},
+    {"neighbours", "integer",
+     "Loose exchange: members whose part this peer waited for; with gossip those that it has sent "
+     "its parameters to."},
+    {"mixed", "integer", "Loose exchange: those of them whose part is in what it combined."},
     {"distance", "number",
-     "Gossip: of this peer's parameters from that mean, over the norm of its own."},
+     "Loose exchange: of this peer's parameters from what it went on with, over the norm of its "
+     "own."},
     {"rank", "integer", "This peer's position among them."},
     {"share", "integer", "Samples of one step's batch that this peer computed."},
     {"learning_rate", "number", "The rate of this step."},
@@ -77,6 +80,16 @@ constexpr EventFieldDoc kSimulated[] = {
     {"loss", "number", "The loss of the last training round."},
     {"test_loss", "number", "The loss on the test set, if the run has measured it."},
     {"test_accuracy", "number", "Likewise."},
+    {"members_accuracy", "number",
+     "Where members mix and each has a model of its own, up to 64 of them: the mean of what these "
+     "reach on the test set."},
+    {"attack_rate", "number",
+     "With an attack on data: the share of the test set's attacked samples that the result takes "
+     "for what the attack wants."},
+    {"component_members", "numbers",
+     "After disruptions, up to 64 members: how many are in each connected part of the graph that "
+     "is left, the largest first."},
+    {"component_accuracies", "numbers", "The mean of what the members of each part reach."},
     {"bytes_sent", "integer", "Bytes sent by all peers: frames including their heads."},
     {"bytes_received", "integer", "Likewise; what was on its way to a crashed peer is missing."},
     {"finished", "integer", "Peers that have the last state."},
@@ -99,6 +112,26 @@ constexpr EventFieldDoc kPeerRound[] = {
 constexpr EventFieldDoc kPeers[] = {
     {"peers", "list", "Short names of the members, in ring order."},
     {"details", "list", "For each, its condition in words."},
+};
+constexpr EventFieldDoc kTimings[] = {
+    {"peer", "text", "Short name of this peer."},
+    {"peers", "list", "Short names of the members, in ring order."},
+    {"round", "integer", "The newest round."},
+    {"rounds", "integer", "Number of rounds behind the medians."},
+    {"round_seconds", "number", "Usual time of a round."},
+    {"round_bytes", "number", "Bytes that this peer sends in a round."},
+    {"compute_seconds", "numbers",
+     "For each member, what it reports of the time that it computes in a round: the median; -1: "
+     "nothing."},
+    {"entry_seconds", "numbers",
+     "For each member, how long after this peer's beginning of a round its report came: the "
+     "median; -1: it did not."},
+    {"send_rates", "numbers",
+     "For each member, the bytes per second at which the link to it took data that waited; 0: it "
+     "always kept up."},
+    {"link_rates", "numbers",
+     "For each receiver in turn, the bytes per second of the links from each member to it, as the "
+     "receivers have measured them; 0: not known."},
 };
 constexpr EventFieldDoc kViewChanged[] = {
     {"number", "integer", "Number of the view."},
@@ -287,6 +320,8 @@ constexpr EventFieldDoc kWaiting[] = {
     {"peers", "list", "Short names of the members for which it waits."},
     {"seconds", "number", "For how long no data has arrived."},
     {"limit_s", "number", "After this time the others go on without them."},
+    {"absent", "list", "Short names of the members whose report is not here."},
+    {"unsent", "list", "Short names of the members for which data waits to be sent."},
     {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kWaitOver[] = {
@@ -324,8 +359,9 @@ constexpr EventFieldDoc kSummary[] = {
     {"not_finite_round", "integer", "If there was one: the first whose loss was not a number."},
     {"best_step", "integer", "With run.evaluate_every_steps: the step of the smallest test loss."},
     {"best_loss", "number", "With run.evaluate_every_steps: that loss."},
-    {"members", "integer", "Gossip: members that this peer knew to be there in its last round."},
-    {"neighbours", "integer", "Gossip: members that it sent its parameters to in that round."},
+    {"members", "integer",
+     "Loose exchange: members that this peer knew to be there in its last round."},
+    {"neighbours", "integer", "Loose exchange: members whose part it waited for in that round."},
     {"distance", "number", "Gossip: that of its last round."},
     {"missed", "integer", "Gossip: parameters of neighbours that did not come in time, in all."},
     {"rounds_left_out", "integer", "Gossip: rounds that were left out to catch up with others."},
@@ -343,6 +379,10 @@ constexpr EventKindDoc kKinds[] = {
     {"state_loaded", "A newcomer holds the state of the group.", kStateLoaded},
     {"round", "A round is committed and applied.", kRound},
     {"peers", "The condition of each member; at most once a second.", kPeers},
+    {"timings",
+     "How long members compute and how fast their links are, for `weft doctor --run`; every two "
+     "seconds, less often in large groups.",
+     kTimings},
     {"view_changed", "The members agreed on a new member list.", kViewChanged},
     {"joiner_syncing", "A newcomer takes the state while the others go on.", kPeerRound},
     {"peer_joined", "A newcomer became a member.", kPeerRound},
@@ -412,7 +452,7 @@ constexpr EventKindDoc kKinds[] = {
 };
 
 std::string_view type_of(const EventValue& value) {
-  constexpr std::string_view kNames[] = {"flag", "integer", "number", "text", "list"};
+  constexpr std::string_view kNames[] = {"flag", "integer", "number", "text", "list", "numbers"};
   return kNames[value.index()];
 }
 

@@ -93,6 +93,8 @@ Event wait_event(const SwarmEvent& event) {
       .with("seconds", event.seconds)
       .with("text", event.text);
   if (event.limit_seconds > 0) out.with("limit_s", event.limit_seconds);
+  if (!event.absent.empty()) out.with("absent", short_names(event.absent));
+  if (!event.unsent.empty()) out.with("unsent", short_names(event.unsent));
   return out;
 }
 
@@ -209,6 +211,29 @@ Event peers_event(const SwarmStatus& status, const std::vector<double>& compute_
     details.push_back(std::move(detail));
   }
   return Event("peers").with("peers", std::move(names)).with("details", std::move(details));
+}
+
+Event timings_event(const SwarmStatus& status, const RoundTimings& rounds) {
+  Event event("timings");
+  std::vector<std::string> names;
+  std::vector<double> entries;
+  std::vector<double> send_rates;
+  for (const PeerStatus& member : status.members) {
+    if (member.self) event.with("peer", member.id.short_name());
+    names.push_back(member.id.short_name());
+    entries.push_back(member.entry_seconds);
+    send_rates.push_back(member.send_rate);
+  }
+  event.with("peers", std::move(names))
+      .with("round", rounds.newest.value())
+      .with("rounds", rounds.rounds)
+      .with("round_seconds", rounds.round_seconds)
+      .with("round_bytes", rounds.round_bytes)
+      .with("compute_seconds", rounds.compute_seconds)
+      .with("entry_seconds", std::move(entries))
+      .with("send_rates", std::move(send_rates));
+  if (!status.link_rates.empty()) event.with("link_rates", status.link_rates);
+  return event;
 }
 
 std::string bytes_text(double bytes) {

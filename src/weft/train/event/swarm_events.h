@@ -33,6 +33,18 @@ std::optional<Event> event_of(const SwarmEvent& event, const GroupNews& news);
 // shorter than the list of members.
 Event peers_event(const SwarmStatus& status, const std::vector<double>& compute_seconds);
 
+// What the rounds since the last event "timings" were like at this peer.
+struct RoundTimings {
+  Round newest;
+  std::int64_t rounds = 0;
+  double round_seconds = 0;
+  double round_bytes = 0;  // sent by this peer in a round
+  // By rank, the median of what the members report; -1: nothing.
+  std::vector<double> compute_seconds;
+};
+// The event "timings", by the ranks of `status`.
+Event timings_event(const SwarmStatus& status, const RoundTimings& rounds);
+
 // "12.3 MB": for people.
 std::string bytes_text(double bytes);
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/base/thread.h"
+#include "weft/train/exchange/loose_exchange.h"
 
 namespace weft {
 namespace {
@@ -17,14 +17,14 @@ namespace {
 constexpr Duration kTurnWait = std::chrono::milliseconds(200);
 // Members that status() lists besides this one, those with links first.
 constexpr std::size_t kListedMax = 31;
-// A wait for the first round is told after a second, and then every 10 s if more have come.
-constexpr int kTurnsBeforeNews = 5;
-constexpr int kTurnsBetweenNews = 50;
 
-class GossipExchange final : public GroupExchange {
+class GossipExchange final : public LooseExchange {
  public:
   GossipExchange(std::unique_ptr<GossipMember> member, const GossipExchangeOptions& options)
-      : options_(options), member_(std::move(member)), applied_(options.applied) {}
+      : LooseExchange("gossip"),
+        options_(options),
+        member_(std::move(member)),
+        applied_(options.applied) {}
 
   Result<Turn> next() override {
     Turn turn;
@@ -39,7 +39,7 @@ class GossipExchange final : public GroupExchange {
           "join: the run has reached its last round; there is nothing to take part "
           "in any more");
     }
-    if (given.phase == GossipPhase::kGathering) tell_waiting();
+    if (given.phase == GossipPhase::kGathering) tell_of_wait();
     if (given.phase != GossipPhase::kIdle) return Turn{};
     turn.kind = TurnKind::kTrain;
     if (!fetched_.empty()) {
@@ -49,9 +49,6 @@ class GossipExchange final : public GroupExchange {
     return turn;
   }
 
-  Status stand_in(const StandIn& /*stand_in*/) override {
-    return unavailable("group.wait: expected \"all\": gossip waits for nobody");
-  }
   Status begin(std::int64_t elements) override {
     own_.assign(static_cast<std::size_t>(elements), 0.0F);
     report_.clear();
@@ -83,9 +80,6 @@ class GossipExchange final : public GroupExchange {
     applied_ = round;
     hash_ = hash.total;
   }
-  // Newcomers get the parameters from the members that they know.
-  StateLender* state_lender() override { return nullptr; }
-  Result<ResidualState> residual_state() override { return ResidualState{}; }
   Status leave(Duration limit) override { return member_->leave(limit); }
   Result<std::string> ticket(Duration valid_for) override {
     WEFT_TRY_ASSIGN(const Ticket ticket, member_->ticket(valid_for));
@@ -95,20 +89,7 @@ class GossipExchange final : public GroupExchange {
     WEFT_TRY_ASSIGN(const Ticket parsed, parse_ticket(ticket));
     return member_->join_code(parsed);
   }
-  Status revoke(const InvitationId& /*invitation*/) override {
-    return unavailable(
-        "revoke: members of a run with group.exchange = \"gossip\" agree on nothing, and so not on "
-        "void tickets; give out tickets that end soon (weft ticket OUT --valid-h HOURS)");
-  }
-  Result<std::string> expel(const PeerId& /*peer*/, const std::string& /*reason*/) override {
-    return unavailable(
-        "expel: members of a run with group.exchange = \"gossip\" agree on nothing, and so not on "
-        "who may stay; with group.exchange = \"exact\" they vote");
-  }
   Result<SwarmStatus> status() override;
-  std::vector<SwarmEvent> take_events() override {
-    return events_.with([](auto& events) { return std::exchange(events, {}); });
-  }
   const PeerId& self() const override { return member_->self(); }
 
  private:
@@ -120,18 +101,10 @@ class GossipExchange final : public GroupExchange {
     return turn;
   }
 
-  // So that a founder that waits alone is not silent.
-  void tell_waiting() {
-    if (++waits_ % kTurnsBetweenNews != kTurnsBeforeNews) return;
+  void tell_of_wait() {
+    if (!is_time_to_tell()) return;
     const Result<GossipStatus> status = member_->status();
-    if (!status.ok() || std::exchange(here_, status->members) == status->members) return;
-    SwarmEvent event;
-    event.kind = SwarmEventKind::kStartWaiting;
-    event.text = fmt::format(
-        "the first round waits for members: {} of {} (group.start_members) are here; others join "
-        "with the ticket",
-        status->members, options_.start_members);
-    events_.with([&](auto& events) { events.push_back(std::move(event)); });
+    if (status.ok()) tell_waiting(status->members, options_.start_members);
   }
 
   const GossipExchangeOptions options_;
@@ -143,9 +116,6 @@ class GossipExchange final : public GroupExchange {
   Bytes report_;
   bool mixes_ = false;
   Status begun_;
-  int waits_ = 0;  // turns in which the first round could not begin
-  std::size_t here_ = 0;
-  Guarded<std::vector<SwarmEvent>> events_;
 };
 
 Result<SwarmStatus> GossipExchange::status() {

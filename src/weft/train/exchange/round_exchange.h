@@ -30,6 +30,8 @@ struct Mixing {
   std::int64_t mixed = 0;       // whose parameters came in time
   // From its own parameters to the mean with theirs, over the norm of its own.
   double distance = 0;
+  // All members work for one model; otherwise each has one of its own.
+  bool common = false;
 };
 
 // What a round came to. Spans are valid until the next call of next().
@@ -39,6 +41,8 @@ struct RoundResult {
   std::span<const Bytes> reports;
   // Where members average with neighbours; its distance is not known here.
   std::optional<Mixing> mixing{};
+  // Where members need not all take the same steps: how many are behind the result.
+  std::int64_t steps = 0;
 };
 
 // The state of a member for peers that join while the run goes on.

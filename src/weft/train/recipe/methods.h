@@ -1,4 +1,5 @@
-// The methods that a recipe can name, by family: what `weft methods` and the tables of pages list.
+// The methods that Weft has, by family, most of which a recipe can name: what `weft methods` and
+// the tables of pages list.
 //
 // Each family is a table of plug-ins, one a file, so that a new file is listed without another
 // edit. Threads: pure. Fails: never.
@@ -23,7 +24,8 @@ struct Method {
 };
 
 struct MethodFamily {
-  // The recipe's key for one of them, such as "aggregate.rule".
+  // The recipe's key for one of them, such as "aggregate.rule"; of a family that no recipe names, a
+  // word without a dot.
   std::string_view key;
   // What one is called in a table, and what the family is for.
   std::string_view kind;
@@ -35,6 +37,10 @@ struct MethodFamily {
 
 // In the order of their keys; methods by name.
 std::vector<MethodFamily> method_families();
+// Markdown table of the codes of `weft/code`, in the form of aggregator_table().
+std::string code_table();
+// Markdown: a heading and a table for each family of the [mix] section and data.partition.
+std::string mix_tables();
 // "keep = 8 (whole, 1 to 64): what it is", with `quote` around the name.
 std::string option_text(const Option& option, std::string_view quote);
 

@@ -391,6 +391,7 @@ Status check_recipe(const Recipe& recipe) {
   WEFT_TRY(check_data_keys(recipe));
   WEFT_TRY(check_wait(recipe));
   WEFT_TRY(check_gossip(recipe));
+  WEFT_TRY(check_mix(recipe));
   WEFT_TRY(check_aggregate(recipe));
   WEFT_TRY(check_validation(recipe));
   return check_local(recipe.local);

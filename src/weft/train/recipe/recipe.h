@@ -25,6 +25,7 @@
 #include "weft/base/time.h"
 #include "weft/collective/reduce/swarm_defaults.h"
 #include "weft/gossip/topology/topology.h"
+#include "weft/mix/mix_method.h"
 #include "weft/peer/membership_defaults.h"
 #include "weft/train/update/outer_step.h"
 
@@ -62,6 +63,7 @@ struct Recipe {
     std::string tokenizer = "character";
     std::int64_t context = 128;
     std::string order = "auto";
+    std::string partition = "shared";
     std::string transforms = "";
     std::int64_t token_bytes = 2;
     std::int64_t vocabulary = 65536;
@@ -164,12 +166,26 @@ struct Recipe {
     std::int64_t deadline_ms = 2000;
     std::int64_t expiry_rounds = 64;
     std::string weights = "metropolis";
+    std::string rule = "mean";
   } gossip;
+  // With group.exchange = "mix": a method and its parts; see mix/mix_method.h.
+  struct Mix {
+    std::string method = "fedavg";
+    std::string plan;
+    std::string trigger;
+    std::string combine;
+    std::string outer;
+    std::string local;
+    std::int64_t mixes = 0;
+    std::string part;
+    std::string start = "same";
+  } mix;
   // What becomes of the members' gradients; see aggregate/aggregator.h.
   struct Aggregate {
     std::string rule = "mean";
     std::int64_t liars = 0;
     std::int64_t verifiers = 1;
+    double member_momentum = 0.0;
   } aggregate;
   struct Local {
     std::int64_t steps = 1;
@@ -227,11 +243,22 @@ bool gossips(const Recipe& recipe);
 Result<Topology> gossip_topology(const Recipe& recipe);
 // GossipOptions::weight_degree of gossip.weights. REQUIRES: check_recipe().
 std::size_t gossip_weight_degree(const Recipe& recipe);
+// Whether members leave out what is farthest from their own parameters. REQUIRES: check_recipe().
+bool gossips_robustly(const Recipe& recipe);
 // What a loose exchange has no use for, or breaks; part of check_recipe().
 Status check_gossip(const Recipe& recipe);
 
+// Whether members train by a method of loose exchange.
+bool mixes(const Recipe& recipe);
+// The [mix] section with aggregate.liars and run.seed.
+Result<MixMethod> mix_method(const Recipe& recipe);
+// What such a method has no use for; part of check_recipe().
+Status check_mix(const Recipe& recipe);
+
 // aggregate.rule names another rule than the mean. REQUIRES: check_recipe().
 bool aggregates(const Recipe& recipe);
+// aggregate.member_momentum; what "auto" takes where the recipe has none.
+double aggregate_momentum(const Recipe& recipe);
 // What cannot go together with such a rule, by one table; part of check_recipe().
 Status check_aggregate(const Recipe& recipe);
 // Markdown table of the rules and their options, as the rules declare them.

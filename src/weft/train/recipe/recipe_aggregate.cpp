@@ -37,6 +37,9 @@ constexpr Excluded kExcluded[] = {
      "what local steps have moved is summed"},
 };
 
+// The decay of auto.
+constexpr double kAutoMomentum = 0.9;
+
 const RecipeKey* key_named(std::string_view name) {
   for (const RecipeKey& key : recipe_keys()) {
     if (key.name == name) return &key;
@@ -51,18 +54,33 @@ bool aggregates(const Recipe& recipe) {
   return rule.ok() && !rule->is_mean();
 }
 
+double aggregate_momentum(const Recipe& recipe) {
+  const bool chosen = recipe.aggregate.member_momentum > 0 || recipe.aggregate.rule != kAutoRule;
+  return chosen ? recipe.aggregate.member_momentum : kAutoMomentum;
+}
+
+static Status check_mean(const Recipe& recipe) {
+  if (recipe.aggregate.liars > 0 && !gossips_robustly(recipe) && !mixes(recipe)) {
+    return invalid_argument(fmt::format(
+        "aggregate.liars: expected 0 with aggregate.rule = \"mean\", which one liar "
+        "moves wherever it likes, got {}; set {}",
+        recipe.aggregate.liars,
+        gossips(recipe) ? "gossip.rule = \"nna\"" : "aggregate.rule, such as \"auto\""));
+  }
+  if (recipe.aggregate.member_momentum > 0) {
+    return invalid_argument(fmt::format(
+        "aggregate.member_momentum: expected 0 with aggregate.rule = \"mean\", where the "
+        "optimizer's momentum does the same, got {}; set optimizer.momentum",
+        recipe.aggregate.member_momentum));
+  }
+  return {};
+}
+
 Status check_aggregate(const Recipe& recipe) {
   const Result<Aggregator> rule = Aggregator::parse(recipe.aggregate.rule);
   if (!rule.ok()) return rule.status().with_context("aggregate.rule");
   const std::string text = rule->text();
-  if (rule->is_mean()) {
-    if (recipe.aggregate.liars == 0) return {};
-    return invalid_argument(
-        fmt::format("aggregate.liars: expected 0 with aggregate.rule = \"mean\", which one liar "
-                    "moves wherever it likes, got {}; set aggregate.rule, such as \"nnm "
-                    "trimmed_mean\"",
-                    recipe.aggregate.liars));
-  }
+  if (rule->is_mean()) return check_mean(recipe);
   for (const Excluded& each : kExcluded) {
     if (!each.holds(recipe)) continue;
     return invalid_argument(fmt::format("{}: {} cannot go with aggregate.rule = \"{}\": {}; {}",

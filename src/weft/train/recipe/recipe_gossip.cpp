@@ -1,4 +1,6 @@
 // What recipes say of a loose exchange.
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -51,8 +53,42 @@ static Status check_weights(const Recipe& recipe) {
                   recipe.gossip.topology));
 }
 
+bool gossips_robustly(const Recipe& recipe) {
+  return gossips(recipe) && recipe.gossip.rule != "mean";
+}
+
+// More than half of the vectors in hand, the member's own among them, must be honest.
+static Status check_rule(const Recipe& recipe) {
+  if (!gossips_robustly(recipe)) return {};
+  const auto refuse = [&](std::string_view key, std::string_view expected, const auto& got) {
+    return invalid_argument(fmt::format("{}: expected {} with gossip.rule = \"{}\", got {}", key,
+                                        expected, recipe.gossip.rule, got));
+  };
+  if (recipe.gossip.weights != "metropolis") {
+    return refuse("gossip.weights", "\"metropolis\", since all that are kept count alike,",
+                  recipe.gossip.weights);
+  }
+  const std::int64_t liars = recipe.aggregate.liars;
+  if (liars == 0) return refuse("aggregate.liars", "1 or more", liars);
+  WEFT_TRY_ASSIGN(const Topology topology, gossip_topology(recipe));
+  const auto members =
+      static_cast<std::size_t>(std::max<std::int64_t>(recipe.group.start_members, 2 * liars + 1));
+  const std::size_t neighbours = topology.degree_max(members);
+  if (neighbours >= 2 * static_cast<std::size_t>(liars)) return {};
+  return invalid_argument(fmt::format(
+      "gossip.topology: expected twice as many neighbours as aggregate.liars = {} with gossip.rule "
+      "= \"{}\", got at most {} with \"{}\"; set gossip.degree to {}, or another topology",
+      liars, recipe.gossip.rule, neighbours, topology.text(), 2 * liars));
+}
+
 Status check_gossip(const Recipe& recipe) {
   if (!gossips(recipe)) {
+    if (recipe.gossip.rule != "mean") {
+      return invalid_argument(
+          fmt::format("gossip.rule: expected \"mean\" with group.exchange = \"{}\", got \"{}\"; "
+                      "set aggregate.rule",
+                      recipe.group.exchange, recipe.gossip.rule));
+    }
     return Topology::parse(recipe.gossip.topology).status().with_context("gossip.topology");
   }
   const auto refuse = [](const char* key, const char* expected, const std::string& got) {
@@ -65,6 +101,7 @@ Status check_gossip(const Recipe& recipe) {
   }
   WEFT_TRY(check_topology(recipe));
   WEFT_TRY(check_weights(recipe));
+  WEFT_TRY(check_rule(recipe));
   if (recipe.local.steps > 1) return refuse("local.steps", "1", std::to_string(recipe.local.steps));
   if (group.audit) return refuse("group.audit", "false", "true");
   if (group.wait != "all") return refuse("group.wait", "\"all\"", group.wait);

@@ -11,10 +11,16 @@ constexpr double kAny = 9.0e15;  // every whole number up to here is exact in a 
 constexpr RecipeKey kKeys[] = {
     {"aggregate.liars", WEFT_SLOT(aggregate.liars), 0, 127, "",
      "With another aggregate.rule than mean: how many members may send false gradients; the rule "
-     "holds against so many. Rounds wait until there are as many members as it takes."},
+     "holds against so many. Rounds wait until there are as many members as it takes. With "
+     "gossip.rule = \"nna\": how many neighbours of a member may lie."},
+    {"aggregate.member_momentum", WEFT_SLOT(aggregate.member_momentum), 0, 0.9999, "",
+     "With another aggregate.rule than mean: members send m = b m + (1 - b) g, the running mean of "
+     "their gradients g with this b, which leaves less room to those who lie. 0: the gradients; "
+     "auto: 0.9."},
     {"aggregate.rule", WEFT_SLOT(aggregate.rule), 0, 512, "",
      "How the members' gradients become one: mean, or a rule of the table below, or several in a "
-     "row, such as \"nnm trimmed_mean\" or \"multi_krum:keep=5\"."},
+     "row, such as \"nnm trimmed_mean\" or \"multi_krum:keep=5\"; auto: \"nnm trimmed_mean\" of "
+     "momenta, for people who do not want to choose."},
     {"aggregate.verifiers", WEFT_SLOT(aggregate.verifiers), 0, 255, "",
      "With another aggregate.rule than mean: how many members, drawn anew in each round, repeat "
      "what "
@@ -52,6 +58,10 @@ constexpr RecipeKey kKeys[] = {
     {"data.order", WEFT_SLOT(data.order), 0, 0, "auto|shuffled|sequential|random|streams",
      "Which samples a step takes. auto: random windows for texts and tokens; for other data, all "
      "samples in a new order each epoch."},
+    {"data.partition", WEFT_SLOT(data.partition), 0, 0, "",
+     "With group.exchange = \"mix\": which samples a member has: shared (all of them), equal, "
+     "dirichlet, labels or quantity, with options such as \"dirichlet:alpha=0.1\"; docs/methods.md "
+     "describes them."},
     {"data.path", WEFT_SLOT(data.path), 0, 0, "",
      "images: a folder with a folder of .png and .jpg files for each class, or with train/ and "
      "test/ (or val/) that contain such folders. rows: a file .csv or .tsv, or a folder with x.npy "
@@ -92,6 +102,10 @@ constexpr RecipeKey kKeys[] = {
      "Neighbours of a member in a random_regular topology that names no degree: an even number."},
     {"gossip.expiry_rounds", WEFT_SLOT(gossip.expiry_rounds), 8, 1 << 20, "",
      "A member of which nothing was received for this many rounds counts as gone."},
+    {"gossip.rule", WEFT_SLOT(gossip.rule), 0, 0, "mean|nna",
+     "What a member makes of its neighbours' parameters and its own. mean: their mean by "
+     "gossip.weights; nna: the mean without the aggregate.liars vectors that are farthest from its "
+     "own, which so many lying neighbours do not carry off."},
     {"gossip.topology", WEFT_SLOT(gossip.topology), 0, 512, "",
      "Which members are neighbours: a topology of docs/gossip.md, with its options, such as ring "
      "or \"erdos_renyi:p=0.05\"."},
@@ -123,9 +137,10 @@ constexpr RecipeKey kKeys[] = {
     {"group.discovery", WEFT_SLOT(group.discovery), 0, 0, "lan|off",
      "Whether members answer on the local network, so that `weft join` finds the run without a "
      "ticket; docs/discovery.md lists what they send."},
-    {"group.exchange", WEFT_SLOT(group.exchange), 0, 0, "exact|gossip",
+    {"group.exchange", WEFT_SLOT(group.exchange), 0, 0, "exact|gossip|mix",
      "exact: all members sum each round and hold the same model; gossip: each averages its "
-     "parameters with a few neighbours, nobody waits for everybody (docs/gossip.md)."},
+     "parameters with a few neighbours, nobody waits for everybody (docs/gossip.md); mix: a method "
+     "of mix.method (docs/methods.md)."},
     {"group.heartbeat_interval_ms", WEFT_SLOT(group.heartbeat_interval_ms), 10, 60000, "",
      "Interval of the heartbeats that a member sends to others."},
     {"group.hosts", WEFT_SLOT(group.hosts), 0, 0, "together|apart",
@@ -202,10 +217,10 @@ constexpr RecipeKey kKeys[] = {
      "mean of that round, and sending starts only after the whole backward pass."},
     {"group.wire", WEFT_SLOT(group.wire), 0, 0, "",
      "The codec with which gradients are sent: f32; bf16, f16 or int8, which round them on the "
-     "way; or topk, randomk, sparseloco, fedzip, dct, qsgd, ef_sign or sign, with which each "
-     "member encodes its own. An option follows the name, as in \"topk:ratio=0.01\". Except with "
-     "qsgd and sign, each member adds what its codec drops to the next round; all members still "
-     "hold the same bits."},
+     "way; or topk, randomk, sparseloco, fedzip, dct, powersgd, qsgd, ef_sign or sign, with which "
+     "each member encodes its own. An option follows the name, as in \"topk:ratio=0.01\". Except "
+     "with qsgd and sign, each member adds what its codec drops to the next round; all members "
+     "still hold the same bits."},
     {"local.outer", WEFT_SLOT(local.outer), 0, 0, "plain|nesterov",
      "With local.steps above 1: how the parameters follow the mean change of the members' "
      "parameters; plain with local.outer_rate = 1 takes the mean of the members' parameters."},
@@ -219,6 +234,31 @@ constexpr RecipeKey kKeys[] = {
     {"local.steps", WEFT_SLOT(local.steps), 1, 1 << 20, "",
      "Optimizer steps that each member takes by itself between two exchanges, on its shard of each "
      "global batch; 1 exchanges gradients in every step."},
+    {"mix.combine", WEFT_SLOT(mix.combine), 0, 0, "",
+     "How deltas become one: mean, memory, variance, or rules against liars as in aggregate.rule; "
+     "empty: that of mix.method."},
+    {"mix.local", WEFT_SLOT(mix.local), 0, 0, "",
+     "What a member does with the model that it was given: sgd, prox, sam; empty: that of "
+     "mix.method."},
+    {"mix.method", WEFT_SLOT(mix.method), 0, 0, "",
+     "With group.exchange = \"mix\": the published method, such as fedavg, fedbuff or dpsgd; "
+     "docs/methods.md lists them. The other keys of this section replace parts of it."},
+    {"mix.mixes", WEFT_SLOT(mix.mixes), 0, 1000, "",
+     "Where neighbours mix: so many times after each round of local steps; 0: as often as "
+     "mix.method."},
+    {"mix.outer", WEFT_SLOT(mix.outer), 0, 0, "",
+     "The step that a combined delta makes: plain, momentum, nesterov, adam; empty: that of "
+     "mix.method."},
+    {"mix.part", WEFT_SLOT(mix.part), 0, 0, "",
+     "Where neighbours mix: what they exchange of a model, all or outputs, its output layer, so "
+     "that each member keeps the other layers for itself; empty: that of mix.method."},
+    {"mix.plan", WEFT_SLOT(mix.plan), 0, 0, "",
+     "Who trains and who combines: star, sampled, pairs, or a topology as in gossip.topology, "
+     "with which each member combines with its neighbours; empty: that of mix.method."},
+    {"mix.start", WEFT_SLOT(mix.start), 0, 0, "same|own",
+     "Whether all members begin with one model, or each with one that is drawn for it."},
+    {"mix.trigger", WEFT_SLOT(mix.trigger), 0, 0, "",
+     "When deltas are combined: round, buffer, period; empty: that of mix.method."},
     {"model.checkpoint_blocks", WEFT_SLOT(model.checkpoint_blocks), 0, 1, "",
      "Text models: keep only the inputs of each block and compute the rest again in the backward "
      "pass; less memory, more time."},
@@ -234,7 +274,7 @@ constexpr RecipeKey kKeys[] = {
     {"model.layers", WEFT_SLOT(model.layers), 0, 1024, "",
      "Text models: blocks or recurrent layers; 0 is the model's default."},
     {"model.name", WEFT_SLOT(model.name), 0, 0,
-     "mlp|lenet|cnn|resnet9|resnet18|char_gpt|llama|lstm_lm",
+     "linear|mlp|lenet|cnn|resnet9|resnet18|char_gpt|llama|lstm_lm",
      "The model of the zoo. Its input sizes, classes and vocabulary are those of the data."},
     {"optimizer.amsgrad", WEFT_SLOT(optimizer.amsgrad), 0, 1, "",
      "adam, adamw: divide by the largest second moment so far."},

@@ -41,6 +41,7 @@ void add_mixing(Summary& summary, const Mixing& mixing) {
   sum.members = mixing.members;
   sum.neighbours = mixing.neighbours;
   sum.distance = mixing.distance;
+  sum.common = mixing.common;
   sum.missed += mixing.neighbours - mixing.mixed;
 }
 

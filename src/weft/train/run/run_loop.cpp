@@ -236,6 +236,7 @@ Status RunLoop::after_round(const Turn& turn, const StepReport& report) {
   log_eager_steps();
   log_swarm_events();
   log_peers(computed);
+  log_timings(turn, report.metrics);
   const std::int64_t every = recipe_.checkpoint.every_steps;
   const bool due = every > 0 && trainer_.steps_done() % every < recipe_.local.steps;
   // One that fails is noted; the run goes on, and the next may succeed.

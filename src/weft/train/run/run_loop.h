@@ -18,6 +18,7 @@
 #include "weft/base/status.h"
 #include "weft/base/thread.h"
 #include "weft/base/time.h"
+#include "weft/collective/diagnosis/recent_times.h"
 #include "weft/train/event/event_log.h"
 #include "weft/train/event/swarm_events.h"
 #include "weft/train/exchange/group_administration.h"
@@ -103,6 +104,8 @@ class RunLoop {
   bool is_finite() const;
   void log_eager_steps();
   void log_peers(const std::vector<double>& compute_seconds);
+  // What a diagnosis of the group needs; nothing where its members have no ranks.
+  void log_timings(const Turn& turn, const RoundMetrics& metrics);
   void log_first_step();
   // Also ok if there is nothing new to save.
   Status save_checkpoint();
@@ -128,6 +131,13 @@ class RunLoop {
   TimePoint round_begun_;  // when round_in_work_ was first given
   TimePoint pace_until_;   // no new round before
   TimePoint peers_logged_ = TimePoint::min();
+  // Compute times of recent rounds of one view, and when and after which round the event "timings"
+  // was last logged, with the bytes sent until then.
+  RecentTimes computed_;
+  ViewId computed_view_;
+  TimePoint timings_logged_ = TimePoint::min();
+  Round timings_round_;
+  std::uint64_t timings_bytes_ = 0;
   MeasuringNews measuring_;
   TimePoint bytes_seen_at_;
   std::uint64_t bytes_sent_ = 0;

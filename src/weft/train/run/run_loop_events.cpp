@@ -1,4 +1,5 @@
 // RunLoop: the events that it logs about its rounds and its group.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -12,6 +13,9 @@ namespace weft {
 namespace {
 
 constexpr Duration kPeersInterval = std::chrono::seconds(1);
+// In a group of eight it is twice as long, and so on: the event has a number for each link.
+constexpr Duration kTimingsInterval = std::chrono::seconds(2);
+constexpr int kTimingsMembers = 8;
 // Asking for the counters costs a visit to the network thread: not in every round.
 constexpr Duration kBytesInterval = std::chrono::milliseconds(200);
 
@@ -121,6 +125,40 @@ void RunLoop::log_peers(const std::vector<double>& compute_seconds) {
   peers_logged_ = now;
   const Result<SwarmStatus> status = administration_.status();
   if (status.ok()) log_.append(peers_event(*status, compute_seconds));
+}
+
+void RunLoop::log_timings(const Turn& turn, const RoundMetrics& metrics) {
+  // Who is alone waits for nobody; members of other engines, and those that gossip, have no view.
+  if (turn.peers.size() < 2) return;
+  if (std::exchange(computed_view_, turn.view) != turn.view) computed_.clear();
+  std::vector<double> computed = metrics.compute_seconds;
+  // Nothing was reported.
+  std::ranges::replace(computed, 0.0, -1.0);
+  const std::size_t members = computed.size();
+  computed_.add(std::move(computed));
+  const TimePoint now = clock_.now();
+  if (timings_logged_ == TimePoint::min()) {
+    timings_logged_ = now;
+    timings_round_ = turn.round;
+    timings_bytes_ = bytes_sent_;
+  }
+  const Duration interval =
+      kTimingsInterval + static_cast<int>(members) / kTimingsMembers * kTimingsInterval;
+  if (now - timings_logged_ < interval) return;
+  const Result<SwarmStatus> status = administration_.status();
+  // The members of the round, and not those of a newer view.
+  if (!status.ok() || status->view != turn.view || status->members.size() != members) return;
+  const auto rounds = static_cast<double>(turn.round.value() - timings_round_.value());
+  RoundTimings timings;
+  timings.newest = turn.round;
+  timings.rounds = static_cast<std::int64_t>(computed_.rounds());
+  timings.round_seconds = meter_.seconds_per_round();
+  timings.round_bytes = static_cast<double>(status->bytes_sent - timings_bytes_) / rounds;
+  timings.compute_seconds = computed_.medians();
+  log_.append(timings_event(*status, timings));
+  timings_logged_ = now;
+  timings_round_ = turn.round;
+  timings_bytes_ = status->bytes_sent;
 }
 
 void RunLoop::log_interrupted() {

@@ -34,6 +34,7 @@ struct MixingSummary {
   double distance = 0;
   std::int64_t missed = 0;            // parameters that did not come in time, over all rounds
   std::uint64_t rounds_left_out = 0;  // to catch up with the others
+  bool common = false;                // all members have one model
 };
 
 struct Summary {

@@ -14,10 +14,13 @@
 #include "weft/data/open_path.h"
 #include "weft/data/text_file.h"
 #include "weft/net/tls_transport.h"
+#include "weft/swarm/matrix_layout.h"
 #include "weft/train/data/data_files.h"
 #include "weft/train/data/rows_data.h"
 #include "weft/train/recipe/recipe_data.h"
 #include "weft/train/step/gossip_step.h"
+#include "weft/train/step/mix_learner.h"
+#include "weft/train/step/mix_step.h"
 #include "weft/train/step/train_step.h"
 
 namespace weft {
@@ -263,8 +266,9 @@ LocalOptions local_options(const Recipe& recipe) {
 
 std::unique_ptr<RoundStep> make_round_step(const Recipe& recipe, ParameterArena& arena) {
   if (gossips(recipe)) return std::make_unique<GossipStep>(arena);
+  if (mixes(recipe)) return std::make_unique<MixStep>(recipe);
   if (recipe.local.steps > 1) return std::make_unique<LocalSteps>(arena, local_options(recipe));
-  return std::make_unique<TrainStep>(arena);
+  return std::make_unique<TrainStep>(arena, aggregate_momentum(recipe));
 }
 
 Round last_round(const Recipe& recipe) {
@@ -307,7 +311,7 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   options.bucket_bytes = static_cast<std::size_t>(group.bucket_bytes);
   // The recipe was checked, so the word is one.
   if (const Result<Codec> codec = Codec::parse(group.wire); codec.ok()) {
-    set_codec(*codec, options);
+    set_codec(codec->with_layout(matrix_layout(layout)), options);
   }
   if (const auto rule = Aggregator::parse(recipe.aggregate.rule); rule.ok()) {
     options.aggregator = *rule;
@@ -351,10 +355,10 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   return options;
 }
 
-GossipMemberOptions gossip_options(const Recipe& recipe, const Layout& layout,
-                                   const PeerSettings& settings) {
+static LooseMemberOptions loose_member_options(const Recipe& recipe, const Layout& layout,
+                                               const PeerSettings& settings) {
   const Recipe::Group& group = recipe.group;
-  GossipMemberOptions options;
+  LooseMemberOptions options;
   options.identity = settings.identity;
   options.listen = settings.listen;
   options.advertise = settings.advertise;
@@ -365,16 +369,63 @@ GossipMemberOptions gossip_options(const Recipe& recipe, const Layout& layout,
   options.presence = presence_options(recipe, settings);
   if (const auto invite = parse_invite_mode(group.invite); invite.ok()) options.invite = *invite;
   if (const auto allowed = parse_allow_list(group.allow); allowed.ok()) options.allowed = *allowed;
+  return options;
+}
+
+GossipMemberOptions gossip_options(const Recipe& recipe, const Layout& layout,
+                                   const PeerSettings& settings) {
+  const Recipe::Group& group = recipe.group;
+  GossipMemberOptions options;
+  options.member = loose_member_options(recipe, layout, settings);
   GossipOptions& gossip = options.gossip;
   gossip.elements = static_cast<std::uint64_t>(layout.num_elements());
   gossip.last_round = round_after(recipe.run.steps, recipe.local.steps);
   // The recipe was checked, so the text names one.
   if (const auto topology = gossip_topology(recipe); topology.ok()) gossip.topology = *topology;
   gossip.weight_degree = gossip_weight_degree(recipe);
+  if (gossips_robustly(recipe)) gossip.mixing = MixingRule::kNearest;
+  gossip.liars = static_cast<std::size_t>(recipe.aggregate.liars);
   gossip.deadline = from_milliseconds(recipe.gossip.deadline_ms);
   gossip.book.expiry_rounds = static_cast<std::uint64_t>(recipe.gossip.expiry_rounds);
   gossip.start_members = static_cast<std::size_t>(group.start_members);
   gossip.start_timeout = from_seconds(group.start_timeout_s);
+  return options;
+}
+
+Result<MixMemberOptions> mix_options(const Recipe& recipe, const Layout& layout,
+                                     const PeerSettings& settings) {
+  const Recipe::Group& group = recipe.group;
+  WEFT_TRY_ASSIGN(MixMethod method, mix_method(recipe));
+  WEFT_TRY_ASSIGN(const Codec codec, Codec::parse(group.wire));
+  const auto members = static_cast<std::uint32_t>(group.start_members);
+  WEFT_TRY(method.combine.check(static_cast<int>(members)).with_context("mix.combine"));
+  if (method.combine.needs_probe() || method.combine.needs_judge()) {
+    return invalid_argument(
+        fmt::format("mix.combine: expected another rule than \"{}\" in `weft run`, whose members "
+                    "combine while the model computes; `weft sim` has it",
+                    method.combine.text()));
+  }
+  if (members > kMixMembersMax) {
+    return invalid_argument(
+        fmt::format("group.start_members: expected at most {} with group.exchange = \"mix\", whose "
+                    "members know each other from the beginning, got {}",
+                    kMixMembersMax, members));
+  }
+  MixMemberOptions options;
+  options.member = loose_member_options(recipe, layout, settings);
+  options.start_timeout = from_seconds(group.start_timeout_s);
+  const std::uint64_t rounds = round_after(recipe.run.steps, recipe.local.steps).value();
+  options.core = {.members = members,
+                  .versions = rounds * method.mixes,
+                  .steps = static_cast<std::uint32_t>(recipe.local.steps),
+                  .seed = static_cast<std::uint64_t>(recipe.run.seed),
+                  .tensors = mix_tensors(layout)};
+  if (method.outputs_only) {
+    WEFT_TRY_ASSIGN(options.core.outputs, mix_outputs(layout));
+  }
+  if (!codec.is_exact()) options.codec = codec;
+  options.patience = from_milliseconds(group.suspicion_timeout_ms);
+  options.method = std::make_shared<const MixMethod>(std::move(method));
   return options;
 }
 

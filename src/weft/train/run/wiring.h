@@ -15,6 +15,7 @@
 #include "weft/data/catalog.h"
 #include "weft/data/dataset.h"
 #include "weft/gossip/gossip_member.h"
+#include "weft/mix/mix_member.h"
 #include "weft/nn/zoo.h"
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
@@ -65,5 +66,10 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
 // For GossipMember::start; a joiner adds its ticket and its run id.
 GossipMemberOptions gossip_options(const Recipe& recipe, const Layout& layout,
                                    const PeerSettings& settings);
+
+// For MixMember::start; likewise. Fails: kInvalidArgument for a number of members that the method
+// cannot do with.
+Result<MixMemberOptions> mix_options(const Recipe& recipe, const Layout& layout,
+                                     const PeerSettings& settings);
 
 }  // namespace weft

@@ -57,6 +57,7 @@ RoundReport evaluate_shard(Module& model, const Dataset& dataset, ShardRange sha
     const std::int64_t end = std::min(shard.end, begin + rows);
     Result<Batch> made = make_batch(dataset, begin, end, options);
     if (!made.ok()) throw std::invalid_argument(made.status().message());
+    if (watch.edit) watch.edit(*made);
     const Batch& batch = *made;
     const Tensor logits = model.forward(Tensor(batch.inputs));
     sum.loss += summed_loss(logits, batch.labels, scale).item();

@@ -22,6 +22,9 @@ using EvaluationProgress = std::function<void(std::int64_t done, std::int64_t al
 struct EvaluationWatch {
   EvaluationProgress progress = {};
   Confusion* confusion = nullptr;  // filled where samples have classes
+  // Changes each batch before it is measured; samples whose label becomes kIgnoredLabel are in no
+  // sum of right answers.
+  std::function<void(Batch& batch)> edit = {};
 };
 
 // `loss` is divided by the labels of the whole dataset, so that the shards' sum is its mean.

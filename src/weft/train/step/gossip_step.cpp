@@ -17,16 +17,6 @@ namespace {
 constexpr std::int64_t kPlaces = 1 << 16;
 constexpr std::int64_t kPlaceSteps = 1 << 20;
 
-Status begin_from(ParameterArena& arena, const SharedBytes& state) {
-  const std::span<float> parameters = arena.parameters();
-  if (state.size() != parameters.size_bytes()) {
-    return internal_error(fmt::format("gossip: expected {} bytes of parameters, got {}",
-                                      parameters.size_bytes(), state.size()));
-  }
-  std::memcpy(parameters.data(), state.span().data(), state.size());
-  return {};
-}
-
 // The arena's buffers, which forward passes write: [begin, end) of the parameters.
 std::vector<std::pair<std::size_t, std::size_t>> buffer_ranges(const Layout& layout) {
   std::vector<std::pair<std::size_t, std::size_t>> ranges;
@@ -39,6 +29,16 @@ std::vector<std::pair<std::size_t, std::size_t>> buffer_ranges(const Layout& lay
 }
 
 }  // namespace
+
+Status adopt_parameters(ParameterArena& arena, const SharedBytes& state) {
+  const std::span<float> parameters = arena.parameters();
+  if (state.size() != parameters.size_bytes()) {
+    return internal_error(fmt::format("state: expected {} bytes of parameters, got {}",
+                                      parameters.size_bytes(), state.size()));
+  }
+  std::memcpy(parameters.data(), state.span().data(), state.size());
+  return {};
+}
 
 std::int64_t gossip_first_step(const PeerId& self) {
   return static_cast<std::int64_t>(std::hash<PeerId>()(self) % kPlaces) * kPlaceSteps;
@@ -67,7 +67,7 @@ bool apply_gossip(const StepParts& parts, std::int64_t step, std::span<const flo
   return update_parameters(parts, step, gradients);
 }
 
-static double relative_distance(std::span<const float> from, std::span<const float> to) {
+double relative_distance(std::span<const float> from, std::span<const float> to) {
   double moved = 0;
   double norm = 0;
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -83,7 +83,7 @@ Result<StepReport> GossipStep::run(const StepParts& parts, const Turn& turn,
   if (turn.peers.size() != 1) return internal_error("gossip: expected a turn of a group of one");
   const TimePoint begun = parts.clock.now();
   ParameterArena& arena = parts.arena;
-  if (!turn.state.empty()) WEFT_TRY(begin_from(arena, turn.state));
+  if (!turn.state.empty()) WEFT_TRY(adopt_parameters(arena, turn.state));
   const auto step = static_cast<std::int64_t>(turn.round.value()) - 1;
 
   const std::span<const float> parameters = std::as_const(arena).parameters();

@@ -31,6 +31,11 @@
 
 namespace weft {
 
+// Copies f32 parameters of another member into the arena. kInternal where they are not as many.
+Status adopt_parameters(ParameterArena& arena, const SharedBytes& state);
+// |to - from| / |from|; 0 where that is 0.
+double relative_distance(std::span<const float> from, std::span<const float> to);
+
 // The step of `self` in round 1: members begin at places of the order of samples that are far
 // apart.
 std::int64_t gossip_first_step(const PeerId& self);

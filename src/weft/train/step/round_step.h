@@ -1,5 +1,6 @@
 // RoundStep: what a member does in a round that trains. Its siblings are TrainStep (each step is
-// exchanged), LocalSteps (many steps for one exchange) and GossipStep (a mean with neighbours).
+// exchanged), LocalSteps (many steps for one exchange), GossipStep (a mean with neighbours) and
+// MixStep (a piece of work of a method of loose exchange).
 //
 // Where it stands: wiring makes one from the recipe; Trainer calls it. Threads: the training
 // thread. Fails: kAborted where the view changed before the round was committed: the state that all

@@ -16,6 +16,7 @@
 #include "weft/train/step/member_part.h"
 #include "weft/train/step/round_vector.h"
 #include "weft/train/update/loss_scale.h"
+#include "weft/train/update/member_momentum.h"
 #include "weft/train/update/precision.h"
 
 namespace weft {
@@ -161,6 +162,7 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, RoundExc
     WEFT_TRY(parts.part->begin(turn, shard, parts.arena, exchange));
   }
   WEFT_TRY(vector.begin());
+  if (parts.momentum != nullptr) parts.momentum->begin(turn.round);
   RunningStatistics statistics(parts.arena);
   RoundReport own;
   if (shard.size() > 0) {
@@ -170,6 +172,7 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, RoundExc
     const double part = static_cast<double>(shard.size()) / static_cast<double>(global_batch);
     own = compute_shard(work, batch, [&](ParameterId id) {
       if (parts.aggregates) multiply(parts.arena.gradient(id).flat<float>(), 1 / part);
+      if (parts.momentum != nullptr) parts.momentum->replace(id);
       vector.add(id);
     });
     statistics.hand_over(parts.aggregates ? 1.0 : part);
@@ -202,6 +205,7 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, RoundExc
 
 StepReport apply_step(const StepParts& parts, const Turn& turn, const RoundResult& result) {
   const auto step = static_cast<std::int64_t>(turn.round.value()) - 1;
+  if (parts.momentum != nullptr) parts.momentum->applied(turn.round);
   StepReport report;
   report.metrics = fold_reports(result.reports);
   const auto batch = static_cast<double>(parts.loader.batch_size());

@@ -25,6 +25,7 @@ namespace weft {
 
 class CapturedStep;
 class LossScale;
+class MemberMomentum;
 class MemberPart;
 
 // All borrowed.
@@ -54,6 +55,8 @@ struct StepParts {
   // A round makes one update of the members' own means, by a rule, and not the sum of their parts
   // of one mean. Nothing that a single member reports decides about the state then.
   bool aggregates = false;
+  // Borrowed; what this member sends in place of its gradients. Null: the gradients.
+  MemberMomentum* momentum = nullptr;
 };
 
 struct StepReport {
