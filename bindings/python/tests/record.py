@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 """Writes what PyTorch gives into recorded/, for machines that have no PyTorch.
 
-usage: PYTHONPATH=build/release/python bindings/python/tests/record.py [trainings] [cases]
+usage: PYTHONPATH=build/release/python bindings/python/tests/record.py [PART ...]
+  PART   trainings, cases, calls or ported; without one, all of them
 
-Run it after a change of trainings/ or of cases/, and commit the files. Both draw with NumPy's
-RandomState alone, so that the files change only where the programs do.
+Run it after a change of trainings/, cases/, calls/ or examples/ported, and commit the files. All
+of them draw with NumPy's RandomState alone, so that the files change only where the programs do.
 """
+import pathlib
 import sys
 
 import torch
 
+import calls
 import cases
 import records
+import test_calls
 import test_random_cases
 import trainings
 import weft
@@ -37,12 +41,33 @@ def record_cases():
     records.write("cases", content)
 
 
+def record_ported():
+    """Losses of the scripts in examples/ported with PyTorch's imports."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "package"))
+    import test_ported
+
+    content = {"torch": torch.__version__}
+    for name in test_ported.scripts():
+        text = test_ported.in_pytorch((test_ported.FOLDER / f"{name}.py").read_text())
+        content[name] = [records.rounded(loss, 8) for loss in test_ported.losses(name, text)]
+    records.write("ported", content)
+
+
+def record_calls():
+    records.write("calls", {text: calls.compact(result)
+                            for text, result in test_calls.expected().items()})
+
+
 def main(what):
     torch.set_num_threads(1)
     if not what or "trainings" in what:
         record_trainings()
     if not what or "cases" in what:
         record_cases()
+    if not what or "ported" in what:
+        record_ported()
+    if not what or "calls" in what:
+        record_calls()
 
 
 if __name__ == "__main__":

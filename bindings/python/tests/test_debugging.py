@@ -179,7 +179,7 @@ class Calls(unittest.TestCase):
                 (lambda: weft.ones(2, dtype="float32"), "'dtype' .* got str: write weft.float32"),
                 (lambda: weft.zeros(2, colour=1), "unexpected keyword argument 'colour': it takes "
                                                   "dtype, requires_grad"),
-                (lambda: x.argmax(keepdims=True), "'keepdims': did you mean 'keepdim'"),
+                (lambda: x.argmax(axes=0), "'axes': did you mean 'dim'"),
                 (lambda: x.triu(0, 1), r"triu\(\) takes at most 1 .* \(diagonal\), got 2"),
                 (lambda: x.clamp(min="a"), "'min' must be weft.Tensor or float or None, got str"),
                 (lambda: weft.cat(x), r"'tensors' must be List\[weft.Tensor\], got weft"),
@@ -210,9 +210,11 @@ class OtherFiles(unittest.TestCase):
         return path
 
     def test_a_pickle_is_named_and_how_to_convert_it(self):
-        for begin in (b"PK\x03\x04", b"\x80\x02\x8a", b"\x80\x04\x95"):
-            with self.assertRaisesRegex(weft.CorruptError, r"torch\.save\(\).*weft\.save\("):
+        for begin in (b"\x80\x02\x8a", b"\x80\x04\x95"):
+            with self.assertRaisesRegex(weft.CorruptError, r"before PyTorch 1\.6.*torch\.save\("):
                 weft.load(self.path(begin + bytes(100)))
+        with self.assertRaisesRegex(weft.CorruptError, "torch.save.*table of parts"):
+            weft.load(self.path(b"PK\x03\x04" + bytes(100)))
         for other in (b"", b"\x80", b"PK", bytes(100)):
             with self.assertRaises(weft.CorruptError) as caught:
                 weft.load(self.path(other))
@@ -230,11 +232,10 @@ class OtherFiles(unittest.TestCase):
     @needs_torch
     def test_real_files_of_pytorch(self):
         import torch
-        for new in (True, False):
-            file = io.BytesIO()
-            torch.save({"weight": torch.ones(1)}, file, _use_new_zipfile_serialization=new)
-            with self.assertRaisesRegex(weft.CorruptError, "pickle of torch.save"):
-                weft.load(self.path(file.getvalue()))
+        file = io.BytesIO()
+        torch.save({"weight": torch.ones(1)}, file, _use_new_zipfile_serialization=False)
+        with self.assertRaisesRegex(weft.CorruptError, "before PyTorch 1.6"):
+            weft.load(self.path(file.getvalue()))
 
 
 if __name__ == "__main__":

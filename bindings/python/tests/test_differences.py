@@ -116,6 +116,22 @@ class Differences(unittest.TestCase):
         self.holds(lambda t: t.tensor(x)[t.tensor(mask), 1].tolist(), [1, 5, 7], [2, 6, 7])
         self.assertEqual(np.array(x)[np.array(mask), 1].tolist(), [1, 5, 7])
 
+    def test_a_random_order_of_nothing(self):
+        def order(t):
+            return [each for each in t.utils.data.DataLoader(t.zeros(0, 2), shuffle=True)]
+        self.holds(order, [], ValueError)
+
+    def test_whole_targets_of_binary_cross_entropy(self):
+        def loss(t):
+            found = t.nn.functional.binary_cross_entropy(t.tensor([0.5]), t.tensor([1]))
+            return round(found.item(), 4)
+        self.holds(loss, 0.6931, RuntimeError)
+
+    def test_sgd_without_a_rate(self):
+        def rate(t):
+            return t.optim.SGD([t.ones(1, requires_grad=True)]).param_groups[0]["lr"]
+        self.holds(rate, 0.001, ValueError)
+
     def test_bool_operands_of_minus(self):
         self.holds(lambda t: (t.tensor([1]) - t.tensor([True])).tolist(), [0], RuntimeError)
 
@@ -162,10 +178,6 @@ class Differences(unittest.TestCase):
 
     def test_the_seed_of_a_new_generator(self):
         self.holds(lambda t: t.Generator().initial_seed(), 0, 67280421310721)
-
-    def test_draws_without_replacement(self):
-        self.assertIs(outcome(lambda: weft.multinomial(weft.ones(3), 2)),
-                      weft.InvalidArgumentError)
 
     def test_classes_of_errors(self):
         def kind(t, call):

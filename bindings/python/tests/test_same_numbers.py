@@ -119,7 +119,7 @@ class Randomness(unittest.TestCase):
 
     def test_nothing_is_drawn_where_there_is_nothing(self):
         for weights in ([0., 0.], [1., -1.], [math.inf, 1.], [math.nan, 1.]):
-            with self.assertRaisesRegex(ValueError, "categorical. expected weights"):
+            with self.assertRaisesRegex(ValueError, "multinomial. expected weights"):
                 weft.multinomial(weft.tensor(weights), 1)
 
 

@@ -27,6 +27,9 @@ class dtype:
     itemsize: builtins.int
     is_floating_point: builtins.bool
     name: builtins.str
+
+
+_dtype = dtype  # Tensor has a property of that name
 '''
 OPERATORS = {
     "Tensor": ["add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv",
@@ -142,8 +145,15 @@ def class_lines(cls):
     for name, value in sorted(vars(cls).items()):
         if name.startswith("__") and name != "__init__" or not callable(value):
             continue
-        lines.append(signature(name, value, True) or f"def {name}(self, *args: Any) -> Any: ...")
+        result = "None" if name == "__init__" else "Any"
+        lines.append(signature(name, value, True)
+                     or f"def {name}(self, *args: Any) -> {result}: ...")
     return lines or ["..."]
+
+
+def outer_dtype(line):
+    """A line of Tensor, where `dtype` as a type is the module's."""
+    return re.sub(r"(?<=[\[ ])dtype(?=\]| =|,|\)|$)", "_dtype", line)
 
 
 def types_text():
@@ -154,7 +164,8 @@ def types_text():
         if isinstance(value, _core.dtype):
             constants.append(f"{name}: dtype")
         elif value is _core.Tensor:
-            classes.append("\n\nclass Tensor:\n" + "".join(f"    {x}\n" for x in tensor_lines()))
+            classes.append("\n\nclass Tensor:\n" + "".join(
+                f"    {outer_dtype(x)}\n" for x in tensor_lines()))
         elif inspect.isclass(value):
             bases = ", ".join(("builtins." if base.__module__ == "builtins" else "")
                               + base.__name__ for base in value.__bases__

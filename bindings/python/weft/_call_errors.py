@@ -76,9 +76,11 @@ def _wrong_type(name, parameter, value):
     return text
 
 
-def explain(text, args, keywords):
-    """What is wrong with the call NAME(*args, **keywords) to which pybind11 answered `text`; None
-    where that is another error, or not plain."""
+def explain(text, args, keywords, called=""):
+    """What is wrong with the call of the function `called`, called(*args, **keywords), to which
+    pybind11 answered `text`; None where that is another error, or not plain."""
+    if called and text.startswith("expected "):
+        return f"{called}(): {text}"  # what the function itself found wrong does not name it
     name, found, rest = text.partition("(): incompatible function arguments")
     signature = re.search(r"\n    1\. \((.*)\) -> ", rest)
     if not found or signature is None or "\n    2. (" in rest:

@@ -1,5 +1,5 @@
 """The state of the default generator, as PyTorch's functions give and take it."""
-import secrets
+import os
 import struct
 
 from weft import _core
@@ -23,6 +23,6 @@ def set_rng_state(new_state):
 
 def seed():
     """Starts the default generator over with a seed that nobody chose; returns it."""
-    chosen = secrets.randbits(63)
+    chosen = int.from_bytes(os.urandom(8), "little") >> 1
     _core.manual_seed(chosen)
     return chosen

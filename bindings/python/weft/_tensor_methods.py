@@ -1,4 +1,6 @@
 """Methods of Tensor that are written in Python: what meets NumPy, other types, and copies."""
+import operator
+
 from weft import _core
 from weft._device import cpu_device, device
 
@@ -26,6 +28,30 @@ def __array__(self, dtype=None, copy=None):
     return array.copy() if copy else array
 
 
+# NumPy's names of what operators do.
+_OPERATORS = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv",
+              "true_divide": "truediv", "floor_divide": "floordiv", "remainder": "mod",
+              "power": "pow", "matmul": "matmul", "equal": "eq", "not_equal": "ne", "less": "lt",
+              "less_equal": "le", "greater": "gt", "greater_equal": "ge", "bitwise_and": "and_",
+              "bitwise_or": "or_", "bitwise_xor": "xor", "left_shift": "lshift",
+              "right_shift": "rshift"}
+
+
+def __array_ufunc__(self, function, kind, *inputs, **keywords):
+    """A function of NumPy of tensors and arrays, as np.sin(x) and x + array: a tensor."""
+    if kind != "__call__" or "out" in keywords:
+        return NotImplemented
+    own = _OPERATORS.get(function.__name__)
+    if own is not None and not keywords:  # as tensors, through which gradients pass
+        return getattr(operator, own)(*(each if isinstance(each, Tensor) else each.item() if getattr(
+            each, "ndim", 1) == 0 else _core.asarray(each) for each in inputs))
+    results = function(*(each.numpy() if isinstance(each, Tensor) else each for each in inputs),
+                       **keywords)
+    if isinstance(results, tuple):
+        return tuple(_core.asarray(each) for each in results)
+    return _core.asarray(results)
+
+
 def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
     """A DLPack capsule (of version 0, which every consumer takes) on the same memory, or on a copy
     of it; `stream` has no meaning on a CPU."""
@@ -38,9 +64,13 @@ def __dlpack_device__(self):
     return (1, 0)
 
 
-def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
+def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False, other=None,
+       memory_format=None):
     """The values in another type; to(dtype), to(device), to(device, dtype) and to(tensor)."""
+    args = args if other is None else (*args, other)
     for argument in args:
+        if isinstance(argument, bool):
+            continue  # non_blocking and copy by position: values are new or the same either way
         if isinstance(argument, _core.dtype) or argument in (float, int, bool):
             dtype = argument
         elif isinstance(argument, Tensor):
@@ -61,7 +91,7 @@ def type_as(self, other):
 
 
 def _cast_method(name, dtype):
-    def method(self):
+    def method(self, memory_format=None):
         return self._cast(dtype)
 
     method.__name__ = name
@@ -69,14 +99,21 @@ def _cast_method(name, dtype):
     return method
 
 
-def cpu(self):
+def cpu(self, memory_format=None):
     """Itself: the CPU is where tensors are."""
     return self
 
 
-def cuda(self, device=None):
+def cuda(self, device=None, non_blocking=False, memory_format=None):
     """Raises: this build computes on the CPU."""
     cpu_device("cuda" if device is None else device)
+
+
+def represented(self, *, tensor_contents=None):
+    """The values as PyTorch prints them."""
+    from weft._printing import tensor_text
+
+    return tensor_text(self)
 
 
 def detach_(self):
@@ -85,36 +122,36 @@ def detach_(self):
     return self
 
 
-def _copying(name):
-    """x.NAME_(...): x.NAME(...), written into x."""
-
-    def method(self, *args, **kwargs):
-        # What the gradient needs of the old values is not what is written over.
-        old = self.clone() if self.requires_grad and _core.is_grad_enabled() else self
-        return self.copy_(getattr(old, name)(*args, **kwargs))
-
-    method.__name__ = name + "_"
-    method.__doc__ = f"{name}(), written in place."
-    return method
-
-
-def new_tensor(self, data, *, dtype=None, requires_grad=False):
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
     """weft.tensor() of this tensor's type."""
-    return _core.tensor(data, dtype=self.dtype if dtype is None else dtype,
+    return _core.tensor(data, dtype=dtype or self.dtype, device=device,
                         requires_grad=requires_grad)
 
 
-def new_zeros(self, *size, dtype=None, requires_grad=False):
-    """weft.zeros() of this tensor's type."""
-    return _core.zeros(*size, dtype=self.dtype if dtype is None else dtype,
-                       requires_grad=requires_grad)
-
-
-def new_ones(self, *size, dtype=None, requires_grad=False):
-    """weft.ones() of this tensor's type."""
-    return _core.ones(*size, dtype=self.dtype if dtype is None else dtype,
+def new_full(self, size, fill_value, *, dtype=None, device=None, layout=None, pin_memory=False,
+             requires_grad=False):
+    """weft.full() of this tensor's type."""
+    return _core.full(size, fill_value, dtype=dtype or self.dtype, device=device,
                       requires_grad=requires_grad)
 
+
+def _new_method(name):
+    make = getattr(_core, name)
+
+    def method(self, *size, dtype=None, device=None, layout=None, pin_memory=False,
+               requires_grad=False):
+        return make(*size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+
+    method.__name__ = "new_" + name
+    method.__doc__ = f"weft.{name}() of this tensor's type."
+    return method
+
+
+def new(self, *data):
+    """An empty tensor of those sizes, or one of the values, in this tensor's type."""
+    if len(data) == 1 and not isinstance(data[0], int):
+        return _core.tensor(data[0], dtype=self.dtype)
+    return _core.empty(*(data or (0,)), dtype=self.dtype)
 
 
 def __deepcopy__(self, memo):
@@ -132,34 +169,26 @@ def __reduce__(self):
 
 
 def _rebuild(cls, data, shape, stored, dtype, requires_grad):
-    letters = {"float32": "f", "float64": "d", "float16": "e", "int64": "q", "int32": "i",
-               "int8": "b", "uint8": "B", "bool": "?"}
-    if 0 in shape:
-        return cls(_core.zeros(shape, dtype=dtype), requires_grad)
-    view = memoryview(data).cast(letters[stored.name], shape) if shape else memoryview(data).cast(
-        letters[stored.name])
-    values = _core.tensor(view)._cast(dtype)
-    return cls(values if shape else values.reshape(()), requires_grad)
+    values = _core._from_bytes(data, stored)._cast(dtype)
+    return cls(values.clone().reshape(shape), requires_grad)
 
 
 def install():
-    functions = (numpy, __array__, __dlpack__, __dlpack_device__, to, type_as, cpu, cuda, detach_,
-                 new_tensor, new_zeros, new_ones, __deepcopy__, __reduce__)
+    functions = (numpy, __array__, __array_ufunc__, __dlpack__, __dlpack_device__, to, type_as, cpu, cuda, detach_,
+                 new_tensor, new_full, new, __deepcopy__, __reduce__)
     for function in functions:
         setattr(Tensor, function.__name__, function)
     casts = {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16",
              "long": "int64", "int": "int32", "bool": "bool"}
     for name, dtype in casts.items():
         setattr(Tensor, name, _cast_method(name, getattr(_core, dtype)))
-    for name in ("div", "clamp", "relu", "sqrt", "exp", "masked_fill", "pow", "neg", "scatter",
-                 "scatter_add", "index_add", "index_copy", "tril", "triu", "sigmoid", "tanh"):
-        setattr(Tensor, name + "_", _copying(name))
+    for name in ("zeros", "ones", "empty"):
+        setattr(Tensor, "new_" + name, _new_method(name))
+    Tensor.__repr__ = represented
     Tensor.device = property(lambda self: device("cpu"), doc="Where the values are: the CPU.")
     Tensor.T = property(lambda self: self.permute(*reversed(range(self.ndim))),
                         doc="The axes in the opposite order.")
     Tensor.mT = property(lambda self: self.transpose(-2, -1), doc="The last two axes swapped.")
-    # NumPy's arrays leave arithmetic with tensors to the tensors.
-    Tensor.__array_ufunc__ = None
     Tensor.__array_priority__ = 1000
 
 

@@ -12,6 +12,9 @@ class set_grad_enabled:
     """Recording of history on or off: with set_grad_enabled(False): ...; also a decorator."""
 
     def __init__(self, mode):
+        if not isinstance(mode, (bool, int)):
+            raise TypeError(f"set_grad_enabled(): argument 'mode' must be bool, got "
+                            f"{type(mode).__name__}")
         self._mode = bool(mode)
         self._entered = []
 
@@ -59,8 +62,14 @@ enable_grad.__name__ = enable_grad.__qualname__ = "enable_grad"
 inference_mode = no_grad
 
 
-def _listed(value):
-    return [value] if isinstance(value, Tensor) else list(value)
+def _listed(value, function, argument):
+    found = [value] if isinstance(value, Tensor) else list(value) if hasattr(
+        value, "__iter__") else [value]
+    for each in found:
+        if each is not None and not isinstance(each, Tensor):
+            raise TypeError(f"{function}(): argument '{argument}' must be a weft.Tensor or several, "
+                            f"got {type(each).__name__}")
+    return found
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=False, create_graph=False,
@@ -72,14 +81,15 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, create_graph=Fa
             "[grad] expected only_inputs=True: use backward() for the gradients of other leaves")
     seeds = None if grad_outputs is None else (
         [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs))
-    return _core._grad(_listed(outputs), _listed(inputs), seeds, bool(retain_graph),
+    return _core._grad(_listed(outputs, "grad", "outputs"), _listed(inputs, "grad", "inputs"), seeds, bool(retain_graph),
                        create_graph, allow_unused)
 
 
 def backward(tensors, grad_tensors=None, retain_graph=False, create_graph=False):
     """Tensor.backward() of each."""
-    tensors = _listed(tensors)
-    seeds = [None] * len(tensors) if grad_tensors is None else _listed(grad_tensors)
+    tensors = _listed(tensors, "backward", "tensors")
+    seeds = [None] * len(tensors) if grad_tensors is None else _listed(
+        grad_tensors, "backward", "grad_tensors")
     for i, (tensor, seed) in enumerate(zip(tensors, seeds)):
         tensor.backward(seed, retain_graph or i + 1 < len(tensors), create_graph)
 
@@ -133,6 +143,24 @@ def _call_site():
 _core._set_call_site(_call_site)
 
 
+def __getattr__(name):
+    # What is asked of derivatives as a whole is read when it is first asked for.
+    if name == "functional":
+        from weft import _derivatives
+
+        return _derivatives
+    if name in ("gradcheck", "gradgradcheck"):
+        from weft import _derivatives
+
+        return getattr(_derivatives, name)
+    raise AttributeError(f"module 'weft.autograd' has no attribute '{name}'")
+
+
+def Variable(data, requires_grad=False):  # noqa: N802
+    """A tensor of the same values: tensors have gradients themselves."""
+    return Tensor(data, requires_grad)
+
+
 class FunctionContext:
     """What forward() leaves for backward() of a Function."""
 
@@ -156,15 +184,18 @@ class Function:
     """An operation of one's own: derive, write forward(ctx, ...) and backward(ctx, grad) as static
     methods, and call apply(...). One output; backward gives a gradient (or None) an argument."""
 
+    def __call__(self, *args):
+        raise TypeError(f"call {type(self).__name__}.apply(...): a Function has no objects")
+
     @staticmethod
     def forward(ctx, *args):
         """The value; runs without history."""
-        raise TypeError("a Function needs a forward()")
+        raise NotImplementedError("a Function needs a static method forward(ctx, ...)")
 
     @staticmethod
     def backward(ctx, grad_output):
         """The gradients of forward()'s arguments."""
-        raise TypeError("a Function needs a backward()")
+        raise NotImplementedError("a Function needs a static method backward(ctx, grad)")
 
     @classmethod
     def apply(cls, *args):

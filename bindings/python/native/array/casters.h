@@ -13,6 +13,7 @@
 #include "tensor/tensor_object.h"
 #include "weft/array/shape/shape.h"
 #include "weft/autograd/in_place_history.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/autograd/tensor.h"
 
 namespace weft::python {
@@ -37,7 +38,10 @@ struct ViewOf {
   PyObject* object = nullptr;
 };
 inline void lay_out(Tensor& tensor) {
-  if (!tensor.array().is_strided()) tensor = with_history_of(tensor, tensor.array().strided());
+  if (tensor.array().is_strided()) return;
+  Tensor plain = with_history_of(tensor, tensor.array().strided());
+  trace_same(plain, tensor);
+  tensor = std::move(plain);
 }
 // f(x, ...) as a function of the object's handle.
 template <class Result, class... Arguments>

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "array/dtype_object.h"
 #include "array/scalar.h"
 #include "core/errors.h"
 #include "core/gil.h"
@@ -175,7 +176,7 @@ void collect(PyObject* object, std::size_t depth, Numbers& numbers) {
 
 DType type_for(Scalar::Kind kind) {
   if (kind == Scalar::Kind::kBool) return DType::kBool;
-  return kind == Scalar::Kind::kWhole ? DType::kI64 : DType::kF32;
+  return kind == Scalar::Kind::kWhole ? DType::kI64 : default_dtype();
 }
 
 Array rows_as_one(const Numbers& numbers) {
@@ -240,7 +241,7 @@ Array array_from(PyObject* object, std::optional<DType> dtype) {
     const Array joined = rows_as_one(numbers);
     return joined.to(dtype.value_or(joined.dtype()));
   }
-  const DType own = numbers.values.empty() ? DType::kF32 : type_for(numbers.kind);
+  const DType own = numbers.values.empty() ? default_dtype() : type_for(numbers.kind);
   return numbers_as_array(numbers, dtype.value_or(own));
 }
 

@@ -13,6 +13,7 @@ struct DTypeObject {
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): Python's objects live once.
 constinit PyTypeObject* dtype_type_object = nullptr;
 constinit std::array<PyObject*, kDTypes> objects = {};
+constinit DType chosen_default = DType::kF32;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 DType value_of(PyObject* self) { return reinterpret_cast<DTypeObject*>(self)->value; }
@@ -75,12 +76,15 @@ bool add_dtypes(PyObject* module) {
 
 PyObject* dtype_object(DType dtype) { return objects[static_cast<std::size_t>(dtype)]; }
 
+DType default_dtype() { return chosen_default; }
+void set_default_dtype(DType dtype) { chosen_default = dtype; }
+
 bool load_dtype(PyObject* object, DType& dtype) {
   if (object == nullptr) return false;
   if (Py_TYPE(object) == dtype_type_object) {
     dtype = value_of(object);
   } else if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) {
-    dtype = DType::kF32;
+    dtype = DType::kF64;
   } else if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) {
     dtype = DType::kI64;
   } else if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) {

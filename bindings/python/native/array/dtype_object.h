@@ -16,8 +16,12 @@ namespace weft::python {
 bool add_dtypes(PyObject* module);
 // Borrowed; lives as long as the process.
 PyObject* dtype_object(DType dtype);
+// The type of what is made of real numbers where none is given: float32 unless a program chooses
+// another floating type, set_default_dtype().
+DType default_dtype();
+void set_default_dtype(DType dtype);
 // False, without a Python error, if `object` is no weft.dtype. float, int and bool stand for
-// float32, int64 and bool, as in PyTorch.
+// float64, int64 and bool, as in PyTorch.
 bool load_dtype(PyObject* object, DType& dtype);
 // "float32": the name without the package.
 const char* dtype_name(DType dtype);

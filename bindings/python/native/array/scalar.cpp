@@ -2,8 +2,10 @@
 
 #include <memory>
 
+#include "array/dtype_object.h"
 #include "core/errors.h"
 #include "tensor/tensor_object.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/op/arithmetic.h"
 
 namespace weft::python {
@@ -61,16 +63,19 @@ bool load_scalar(PyObject* object, Scalar& scalar) {
 }
 
 Tensor beside(const Tensor& x, const Scalar& scalar) {
-  if (scalar.kind == Scalar::Kind::kReal && !is_floating(x.dtype())) return cast(x, DType::kF32);
+  if (scalar.kind == Scalar::Kind::kReal && !is_floating(x.dtype()))
+    return cast(x, default_dtype());
   return x;
 }
 
-Tensor as_tensor(const Scalar& scalar, const Tensor& x) {
+namespace {
+Tensor plain_tensor(const Scalar& scalar, const Tensor& x) {
   if (scalar.kind == Scalar::Kind::kBool) {
     return Tensor(Array::full({}, scalar.value, DType::kBool));
   }
   if (scalar.kind == Scalar::Kind::kReal || is_floating(x.dtype())) {
-    return Tensor(Array::full({}, scalar.value, is_floating(x.dtype()) ? x.dtype() : DType::kF32));
+    return Tensor(
+        Array::full({}, scalar.value, is_floating(x.dtype()) ? x.dtype() : default_dtype()));
   }
   const std::int64_t whole = scalar.exact;
   const Array wide = Array::from(std::span<const std::int64_t>(&whole, 1), {});
@@ -79,6 +84,11 @@ Tensor as_tensor(const Scalar& scalar, const Tensor& x) {
   // holds it.
   const Array narrow = wide.to(x.dtype());
   return Tensor(narrow.item_int() == whole ? narrow : wide);
+}
+}  // namespace
+
+Tensor as_tensor(const Scalar& scalar, const Tensor& x) {
+  return trace_constant(plain_tensor(scalar, x));
 }
 
 }  // namespace weft::python

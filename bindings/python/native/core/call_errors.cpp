@@ -1,5 +1,7 @@
 #include "core/call_errors.h"
 
+#include "core/call_keywords.h"
+
 namespace weft::python {
 namespace {
 
@@ -10,34 +12,55 @@ namespace py = pybind11;
 constinit PyCFunctionWithKeywords dispatcher = nullptr;
 
 // The better text for the TypeError that is set, or none, where the error is another one.
-py::object explanation(PyObject* text, PyObject* arguments, PyObject* keywords) {
+py::object explanation(PyObject* function, PyObject* text, PyObject* arguments,
+                       PyObject* keywords) {
   try {
+    const auto record = py::reinterpret_borrow<py::capsule>(function);
+    const char* const name = record.get_pointer<py::detail::function_record>()->name;
     const py::object given =
         keywords != nullptr ? py::reinterpret_borrow<py::object>(keywords) : py::object(py::dict());
     return py::module_::import("weft._call_errors")
-        .attr("explain")(py::str(py::handle(text)), py::handle(arguments), given);
+        .attr("explain")(py::str(py::handle(text)), py::handle(arguments), given, name);
   } catch (const py::error_already_set&) {
     return py::none();  // the old text will do
   }
 }
 
-PyObject* explained(PyObject* self, PyObject* arguments, PyObject* keywords) {
-  PyObject* const result = dispatcher(self, arguments, keywords);
-  if (result != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return result;
+// The TypeError that is set, with the better text if there is one.
+void explain_error(PyObject* function, PyObject* arguments, PyObject* keywords) {
   PyObject* type = nullptr;
   PyObject* value = nullptr;
   PyObject* trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
-  const py::object text = explanation(value, arguments, keywords);
+  const py::object text = explanation(function, value, arguments, keywords);
   if (text.is_none()) {
     PyErr_Restore(type, value, trace);
-    return nullptr;
+    return;
   }
   Py_XDECREF(type);
   Py_XDECREF(value);
   Py_XDECREF(trace);
   PyErr_SetObject(PyExc_TypeError, text.ptr());
+}
+
+template <bool kMakes>
+PyObject* explained(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  PlainCall call;
+  if (keywords != nullptr) {
+    try {
+      call = plain_call(keywords, kMakes);
+    } catch (py::error_already_set& error) {
+      error.restore();
+      return nullptr;
+    }
+  }
+  PyObject* const now = call.keywords ? call.keywords.ptr() : keywords;
+  PyObject* const result = dispatcher(self, arguments, now);
+  if (result != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) {
+    return written_out(result, call.out);
+  }
+  explain_error(self, arguments, now);
   return nullptr;
 }
 
@@ -55,9 +78,11 @@ void explain_calls(py::handle scope) {
     if ((def->ml_flags & METH_KEYWORDS) == 0) continue;
     const auto body =
         reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(def->ml_meth));
-    if (body == explained) continue;
+    if (body == explained<false> || body == explained<true>) continue;
     dispatcher = body;
-    def->ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(explained));
+    const bool makes = makes_tensors(def->ml_name);
+    def->ml_meth = reinterpret_cast<PyCFunction>(
+        reinterpret_cast<void (*)()>(makes ? explained<true> : explained<false>));
   }
 }
 

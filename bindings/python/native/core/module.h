@@ -22,11 +22,15 @@ void bind_op_reduce(pybind11::module_& module);
 void bind_op_shape(pybind11::module_& module);
 void bind_op_nn(pybind11::module_& module);
 void bind_op_loss(pybind11::module_& module);
+void bind_op_sequence(pybind11::module_& module);
 void bind_random(pybind11::module_& module);
 void bind_autograd(pybind11::module_& module);
 void bind_optim(pybind11::module_& module);
 void bind_io(pybind11::module_& module);
+void bind_onnx(pybind11::module_& module);
 void bind_nn(pybind11::module_& module);
 void bind_data(pybind11::module_& module);
+void bind_op_special(pybind11::module_& module);
+void bind_linalg(pybind11::module_& module);
 
 }  // namespace weft::python

@@ -35,9 +35,18 @@ constexpr std::array kWords = {
     Replacement("NoGrad", "weft.no_grad()"),
     Replacement("keep_graph", "retain_graph=True"),
     Replacement("create_graph", "create_graph=True"),
+    Replacement("allow_unused", "allow_unused=True"),
+    Replacement("bce_with_logits", "binary_cross_entropy_with_logits"),
 };
 // These replace names of operations in the brackets that a message begins with.
-constexpr std::array kNames = {Replacement("concat", "cat")};
+constexpr std::array kNames = {
+    Replacement("concat", "cat"),
+    Replacement("categorical", "multinomial"),
+    Replacement("bce_loss", "binary_cross_entropy"),
+    Replacement("bce_with_logits", "binary_cross_entropy_with_logits"),
+    Replacement("set_grad_storage", "grad"),
+    Replacement("upsample2d", "interpolate"),
+};
 
 bool is_of_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '/' ||

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "core/autocast.h"
 #include "core/define.h"
 #include "core/module.h"
 #include "weft/autograd/backward.h"
@@ -163,6 +164,8 @@ void bind_autograd(py::module_& module) {
   module.def("_grad", gradients_of, py::arg("outputs"), py::arg("inputs"),
              py::arg("grad_outputs") = py::none(), py::arg("retain_graph") = false,
              py::arg("create_graph") = false, py::arg("allow_unused") = false);
+  module.def("_autocast_type", autocast_type);
+  module.def("_set_autocast_type", set_autocast_type, py::arg("dtype"));
   module.def("_anomaly_level", anomaly_level);
   module.def("_set_anomaly_level", set_anomaly_level, py::arg("level"));
   module.def("_set_call_site", set_site, py::arg("site"));

@@ -5,12 +5,16 @@
 #include "weft/data/tokenizer.h"
 #include "weft/io/continue_text.h"
 #include "weft/io/model_file.h"
+#include "weft/io/onnx_card.h"
+#include "weft/io/onnx_export.h"
 #include "weft/nn/zoo.h"
 
 namespace weft::python {
 namespace {
 
 namespace py = pybind11;
+
+constexpr std::uint64_t kOnnxCheckSeed = 2;
 
 // Parameters and buffers share their memory, and parameters their gradients, with the model.
 class ZooModel {
@@ -53,6 +57,13 @@ class ZooModel {
   Tensor compute(const Tensor& prepared) const {
     const py::gil_scoped_release released;
     return Tensor(value_or_raise(loaded_.compute(prepared.array())));
+  }
+  // With the arithmetic before and after the model, and how far its outputs are from the model's.
+  std::pair<OnnxModel, double> onnx() const {
+    const py::gil_scoped_release released;
+    OnnxModel model = value_or_raise(export_loaded(loaded_));
+    const double off = value_or_raise(onnx_difference(loaded_, model, kOnnxCheckSeed));
+    return {std::move(model), off};
   }
   std::vector<std::int32_t> encode(const std::string& text) const {
     return value_or_raise(tokenizer().encode(text));
@@ -135,6 +146,7 @@ void bind_nn(py::module_& module) {
            [](const ZooModel& self) { return self.loaded().data.tokenizer != nullptr; })
       .def("prepare", &ZooModel::prepare, py::arg("inputs"))
       .def("compute", &ZooModel::compute, py::arg("prepared"))
+      .def("onnx", &ZooModel::onnx)
       .def("encode", &ZooModel::encode, py::arg("text"))
       .def("decode", &ZooModel::decode, py::arg("tokens"))
       .def("go_on", &ZooModel::go_on, py::arg("text"), py::arg("tokens"), py::arg("temperature"),

@@ -1,4 +1,5 @@
 // Losses, as weft.nn.functional shows them.
+#include "core/autocast.h"
 #include "core/define.h"
 #include "core/module.h"
 #include "weft/op/arithmetic.h"
@@ -57,7 +58,7 @@ Tensor soft_cross_entropy_of(const Tensor& logits, const Tensor& target,
   }
   if (weight) shares = shares * *weight;
   const Tensor losses =
-      soft_cross_entropy(transpose(logits, axis, -1), shares, reduction_of(reduction));
+      soft_cross_entropy(transpose(widened(logits), axis, -1), shares, reduction_of(reduction));
   const bool moved = losses.ndim() > 1;
   return moved ? transpose(losses, axis, -1) : losses;
 }
@@ -74,7 +75,7 @@ Tensor cross_entropy_of(const Tensor& logits, const Tensor& target, const Option
   options.ignore_index = ignore_index;
   options.class_weights = array_of_weight("weight", weight);
   options.class_axis = logits.ndim() > 1 ? 1 : 0;  // PyTorch's
-  return cross_entropy(logits, target, options);
+  return cross_entropy(widened(logits), target, options);
 }
 
 Tensor nll_of(const Tensor& input, const Tensor& target, const OptionalTensor& weight,
@@ -83,7 +84,7 @@ Tensor nll_of(const Tensor& input, const Tensor& target, const OptionalTensor& w
   options.reduction = reduction_of(reduction);
   options.ignore_index = ignore_index;
   options.class_weights = array_of_weight("weight", weight);
-  return nll_loss(input, target, options);
+  return nll_loss(widened(input), target, options);
 }
 
 void bind_of_classes(Definer& define) {
@@ -144,12 +145,41 @@ void bind_of_values(Definer& define) {
                   "The cosine of the angle between vectors along `dim`.");
 }
 
+void bind_losses_of_distance(Definer& define) {
+  const auto scaled = [&define](const char* name, const char* setting,
+                                Tensor (*of)(const Tensor&, const Tensor&, double, Reduction),
+                                const char* text) {
+    define.function(
+        name,
+        [of](const Tensor& input, const Tensor& target, const std::string& reduction,
+             double value) { return of(input, target, value, reduction_of(reduction)); },
+        py::arg("input"), py::arg("target"), py::arg("reduction") = "mean", py::arg(setting) = 1.0,
+        Release(), text);
+  };
+  scaled("_huber_loss", "delta", &huber_loss, "Squares near 0, linear behind delta.");
+  scaled("_smooth_l1_loss", "beta", &smooth_l1_loss, "huber_loss() over beta.");
+  define.function(
+      "_ctc_loss",
+      [](const Tensor& log_probabilities, const Tensor& targets, const Tensor& input_lengths,
+         const Tensor& target_lengths, std::int64_t blank, const std::string& reduction,
+         bool zero_infinity) {
+        CtcOptions options;
+        options.reduction = reduction_of(reduction);
+        options.blank = blank;
+        options.zero_infinity = zero_infinity;
+        return ctc_loss(log_probabilities, targets, input_lengths, target_lengths, options);
+      },
+      py::arg("log_probs"), py::arg("targets"), py::arg("input_lengths"), py::arg("target_lengths"),
+      py::arg("blank"), py::arg("reduction"), py::arg("zero_infinity"), Release());
+}
+
 }  // namespace
 
 void bind_op_loss(py::module_& module) {
   Definer define(module);
   bind_of_classes(define);
   bind_of_values(define);
+  bind_losses_of_distance(define);
 }
 
 }  // namespace weft::python

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/autocast.h"
 #include "core/define.h"
 #include "core/module.h"
 #include "weft/op/arithmetic.h"
@@ -18,6 +19,22 @@ namespace py = pybind11;
 
 using Pairwise = Tensor (*)(const Tensor&, const Tensor&);
 
+// Whole numbers over whole numbers, towards 0: where floor_divide() went beyond, one more.
+Tensor divided_towards_zero(const Tensor& x, const Tensor& y) {
+  if (is_floating(x.dtype()) || is_floating(y.dtype())) return trunc(div(x, y));
+  const Tensor quotient = floor_divide(x, y);
+  const Tensor inexact = logical_and(lt(quotient, 0.0), ne(remainder(x, y), 0.0));
+  return add(quotient, cast(inexact, quotient.dtype()));
+}
+
+Tensor divided(const Tensor& x, const Tensor& y, const std::optional<std::string>& rounding) {
+  if (!rounding) return div(x, y);
+  if (*rounding == "floor") return floor_divide(x, y);
+  if (*rounding == "trunc") return divided_towards_zero(x, y);
+  throw std::invalid_argument("[div] expected rounding_mode None, 'floor' or 'trunc', got '" +
+                              *rounding + "'");
+}
+
 void bind_pairwise(Definer& define) {
   const auto pairwise = [&define](const char* name, Pairwise of, const char* text) {
     define.both(
@@ -29,7 +46,14 @@ void bind_pairwise(Definer& define) {
         py::arg("other"), text);
   };
   pairwise("mul", &mul, "input * other.");
-  pairwise("div", &div, "input / other.");
+  define.both(
+      "div",
+      [](const Tensor& x, const Operand& other, const std::optional<std::string>& rounding_mode) {
+        const Tensor y = other.beside(x);
+        return released(std::max(x.size(), y.size()), [&] { return divided(x, y, rounding_mode); });
+      },
+      py::arg("other"), py::kw_only(), py::arg("rounding_mode") = py::none(),
+      "input / other; with rounding_mode 'floor' or 'trunc' rounded down, or towards 0.");
   define.both(
       "pow",
       [](const Tensor& x, const Operand& exponent) {
@@ -81,7 +105,7 @@ bool is_nan(const std::optional<Operand>& bound) {
 
 Tensor clamped(const Tensor& x, const std::optional<Operand>& min,
                const std::optional<Operand>& max) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kUnbounded = std::numeric_limits<double>::infinity();
   if (!min && !max) throw std::invalid_argument("[clamp] expected min or max");
   if (is_nan(min) || is_nan(max)) {
     throw std::invalid_argument("[clamp] expected bounds that are numbers, got nan");
@@ -90,7 +114,7 @@ Tensor clamped(const Tensor& x, const std::optional<Operand>& min,
     const Tensor raised = min ? maximum(x, min->beside(x)) : x;
     return max ? minimum(raised, max->beside(raised)) : raised;
   }
-  return clamp(x, min ? min->number().value : -kInfinity, max ? max->number().value : kInfinity);
+  return clamp(x, min ? min->number().value : -kUnbounded, max ? max->number().value : kUnbounded);
 }
 
 Tensor filled(const Tensor& x, const Tensor& mask, const Operand& value) {
@@ -148,14 +172,20 @@ void bind_choices(Definer& define) {
       "Whether isclose() holds everywhere.");
 }
 
+Tensor matrices_product(const Tensor& x, const Tensor& y) {
+  if (x.ndim() == 2 && y.ndim() == 2) return matmul(x, y);
+  throw std::invalid_argument("[mm] expected two matrices, got shapes " + to_string(x.shape()) +
+                              " and " + to_string(y.shape()) + ": matmul() takes more axes");
+}
+
 void bind_products(Definer& define) {
   const auto product = [&define](const char* name, Pairwise of, const char* text) {
     define.both(
-        name, [of](const Tensor& x, const Tensor& y) { return of(x, y); }, py::arg("other"),
-        py::call_guard<py::gil_scoped_release>(), text);
+        name, [of](const Tensor& x, const Tensor& y) { return of(lowered(x), lowered(y)); },
+        py::arg("other"), py::call_guard<py::gil_scoped_release>(), text);
   };
   product("matmul", &matmul, "[..., m, k] @ [..., k, n]; leading axes broadcast.");
-  product("mm", &matmul, "[m, k] @ [k, n].");
+  product("mm", &matrices_product, "[m, k] @ [k, n].");
   product("bmm", &bmm, "[b, m, k] @ [b, k, n].");
   product("dot", &dot, "The sum of the products of two vectors.");
   product("outer", &outer, "All products of the values of two vectors.");
@@ -165,21 +195,24 @@ void bind_products(Definer& define) {
         const py::object list = operands.size() == 1 && !is_tensor(operands[0].ptr())
                                     ? py::object(operands[0])
                                     : py::object(operands);
-        const auto tensors = py::cast<std::vector<Tensor>>(list);
+        auto tensors = py::cast<std::vector<Tensor>>(list);
+        for (Tensor& tensor : tensors) tensor = lowered(tensor);
         return released(kElementsWorthReleasing, [&] { return einsum(equation, tensors); });
       },
       py::arg("equation"), "Einstein's summation, as einsum('bhid,bhjd->bhij', q, k).");
   define.both("trace", &trace, "The sum of the diagonal of a matrix.");
-  define.both(
-      "softmax",
-      [](const Tensor& x, int dim) { return released(x.size(), [&] { return softmax(x, dim); }); },
-      py::arg("dim"), "e^x over its sum along `dim`.");
-  define.both(
-      "log_softmax",
-      [](const Tensor& x, int dim) {
-        return released(x.size(), [&] { return log_softmax(x, dim); });
-      },
-      py::arg("dim"), "The logarithm of softmax().");
+  const auto along = [&define](const char* name, Tensor (*of)(const Tensor&, int),
+                               const char* text) {
+    define.both(
+        name,
+        [of](const Tensor& x, int dim, const std::optional<DType>& dtype) {
+          const Tensor given = dtype ? cast(x, *dtype) : x;
+          return released(x.size(), [&] { return of(given, dim); });
+        },
+        py::arg("dim"), py::arg("dtype") = py::none(), text);
+  };
+  along("softmax", &softmax, "e^x over its sum along `dim`.");
+  along("log_softmax", &log_softmax, "The logarithm of softmax().");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The operations of layers, as weft._core.NAME; the package shows them in weft.nn.functional.
 
+#include "core/autocast.h"
 #include "core/define.h"
 #include "core/module.h"
 #include "weft/kernel/random/random.h"
@@ -40,7 +41,7 @@ void bind_linear(Definer& define) {
   define.function(
       "linear",
       [](const Tensor& x, const Tensor& weight, const OptionalTensor& bias, bool relu) {
-        return linear(x, weight, or_none(bias), activation_of(relu));
+        return linear(lowered(x), lowered(weight), lowered(or_none(bias)), activation_of(relu));
       },
       py::arg("input"), py::arg("weight"), py::arg("bias") = py::none(), py::kw_only(),
       py::arg("relu") = false, Release(),
@@ -75,7 +76,7 @@ Tensor convolved(const Tensor& x, const Tensor& weight, const OptionalTensor& bi
   options.dilation = pair_of(dilation);
   options.groups = groups;
   options.activation = activation_of(relu);
-  return conv2d(x, weight, or_none(bias), options);
+  return conv2d(lowered(x), lowered(weight), lowered(or_none(bias)), options);
 }
 
 Tensor convolved_1d(const Tensor& x, const Tensor& weight, const OptionalTensor& bias,
@@ -86,7 +87,7 @@ Tensor convolved_1d(const Tensor& x, const Tensor& weight, const OptionalTensor&
   options.padding = single_of(padding);
   options.dilation = single_of(dilation);
   options.groups = groups;
-  return conv1d(x, weight, or_none(bias), options);
+  return conv1d(lowered(x), lowered(weight), lowered(or_none(bias)), options);
 }
 
 Tensor conv_transposed(const Tensor& x, const Tensor& weight, const OptionalTensor& bias,
@@ -98,7 +99,7 @@ Tensor conv_transposed(const Tensor& x, const Tensor& weight, const OptionalTens
   options.output_padding = pair_of(output_padding);
   options.groups = groups;
   options.dilation = pair_of(dilation);
-  return conv_transpose2d(x, weight, or_none(bias), options);
+  return conv_transpose2d(widened(x), weight, or_none(bias), options);
 }
 
 void bind_convolutions(Definer& define) {
@@ -183,7 +184,16 @@ Tensor batch_normed(const Tensor& x, const OptionalTensor& running_mean,
   options.eps = eps;
   Array mean = or_none(running_mean).array();
   Array var = or_none(running_var).array();
-  return batch_norm(x, or_none(weight), or_none(bias), mean, var, options);
+  return batch_norm(widened(x), or_none(weight), or_none(bias), mean, var, options);
+}
+
+void check_normalized(const std::string& name, const Tensor& x, const Dims& shape) {
+  const int ahead = x.ndim() - shape.size();
+  bool fits = ahead >= 0 && shape.size() > 0;
+  for (int i = 0; fits && i < shape.size(); ++i) fits = x.dim(ahead + i) == shape[i];
+  if (fits) return;
+  throw std::invalid_argument("[" + name + "] expected normalized_shape to be the last axes of " +
+                              to_string(x.shape()) + ", got " + to_string(shape));
 }
 
 void bind_norms(Definer& define) {
@@ -196,7 +206,8 @@ void bind_norms(Definer& define) {
       "layer_norm",
       [](const Tensor& x, const Dims& normalized_shape, const OptionalTensor& weight,
          const OptionalTensor& bias, double eps) {
-        return layer_norm(x, normalized_shape.size(), or_none(weight), or_none(bias), eps);
+        check_normalized("layer_norm", x, normalized_shape);
+        return layer_norm(widened(x), normalized_shape.size(), or_none(weight), or_none(bias), eps);
       },
       py::arg("input"), py::arg("normalized_shape"), py::arg("weight") = py::none(),
       py::arg("bias") = py::none(), py::arg("eps") = 1e-5, Release(),
@@ -204,15 +215,17 @@ void bind_norms(Definer& define) {
   define.function(
       "rms_norm",
       [](const Tensor& x, const Dims& normalized_shape, const Tensor& weight, double eps) {
-        return rms_norm(x, normalized_shape.size(), weight, eps);
+        check_normalized("rms_norm", x, normalized_shape);
+        return rms_norm(widened(x), normalized_shape.size(), weight, eps);
       },
       py::arg("input"), py::arg("normalized_shape"), py::arg("weight"), py::arg("eps") = 1e-6,
       Release(), "x / sqrt(mean(x^2) + eps) * weight over the last axes.");
   define.function(
       "group_norm",
       [](const Tensor& x, std::int64_t num_groups, const OptionalTensor& weight,
-         const OptionalTensor& bias,
-         double eps) { return group_norm(x, num_groups, or_none(weight), or_none(bias), eps); },
+         const OptionalTensor& bias, double eps) {
+        return group_norm(widened(x), num_groups, or_none(weight), or_none(bias), eps);
+      },
       py::arg("input"), py::arg("num_groups"), py::arg("weight") = py::none(),
       py::arg("bias") = py::none(), py::arg("eps") = 1e-5, Release(),
       "[N, C, ...]: each image's channels normalised in groups.");
@@ -246,12 +259,13 @@ Tensor attended(const Tensor& q, const Tensor& k, const Tensor& v, const Optiona
   options.causal = is_causal;
   options.scale = scale;
   if (mask) options.mask = mask->array();
-  if (q.ndim() == 4) return attention(q, k, v, options);
+  if (q.ndim() == 4) return attention(lowered(q), lowered(k), lowered(v), options);
   if (q.ndim() != 3) {
     throw std::invalid_argument("[scaled_dot_product_attention] expected 3 or 4 axes, got " +
                                 std::to_string(q.ndim()));
   }
-  return squeeze(attention(unsqueeze(q, 1), unsqueeze(k, 1), unsqueeze(v, 1), options), 1);
+  return squeeze(
+      attended(unsqueeze(q, 1), unsqueeze(k, 1), unsqueeze(v, 1), mask, is_causal, scale), 1);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "weft/op/arithmetic.h"
 #include "weft/op/create.h"
 #include "weft/op/index.h"
+#include "weft/op/reduce.h"
 #include "weft/op/shape.h"
 
 namespace weft::python {
@@ -17,7 +18,7 @@ Dims dims_of(const py::args& sizes) {
   const bool one = sizes.size() == 1 && PyLong_Check(sizes[0].ptr()) == 0;
   py::detail::make_caster<Dims> caster;
   if (!caster.load(one ? py::handle(sizes[0]) : py::handle(sizes), false)) {
-    throw TypeProblem("expected whole numbers");
+    throw TypeProblem("expected whole numbers, got " + std::string(py::str(py::object(sizes))));
   }
   return py::detail::cast_op<Dims>(caster);
 }
@@ -111,7 +112,14 @@ void bind_views(Definer& define) {
                 "Windows along an axis, as a new last axis.");
   define.both(
       "narrow", view_of([](const Tensor& x, int dim, std::int64_t start, std::int64_t length) {
-        return slice(x, dim, start, start + length);
+        const std::int64_t whole = x.dim(dim);
+        const std::int64_t first = start < 0 ? start + whole : start;
+        if (first < 0 || length < 0 || length > whole || first > whole - length) {
+          throw std::invalid_argument("[narrow] expected start and length within " +
+                                      std::to_string(whole) + " slices, got " +
+                                      std::to_string(start) + " and " + std::to_string(length));
+        }
+        return slice(x, dim, first, first + length);
       }),
       py::arg("dim"), py::arg("start"), py::arg("length"), "`length` slices from `start` on.");
 }
@@ -188,6 +196,14 @@ Tensor padded(const Tensor& x, const std::vector<std::int64_t>& pairs, const std
              value);
 }
 
+Tensor labels_as_truths(const Tensor& labels, std::int64_t classes) {
+  if (classes != -1) return one_hot(labels, classes);
+  if (labels.size() == 0) {
+    throw std::invalid_argument("[one_hot] expected num_classes, as there are no labels");
+  }
+  return one_hot(labels, max(labels).array().item_int() + 1);
+}
+
 void bind_places(Definer& define) {
   define.both(
       "gather", [](const Tensor& x, int dim, const Tensor& index) { return gather(x, dim, index); },
@@ -248,9 +264,8 @@ void bind_places(Definer& define) {
   define.function("_pad", padded, py::arg("input"), py::arg("pad"), py::arg("mode"),
                   py::arg("value"));
   define.function(
-      "one_hot",
-      [](const Tensor& labels, std::int64_t classes) { return one_hot(labels, classes); },
-      py::arg("input"), py::arg("num_classes"), "int64: 1 at the label and 0 elsewhere.");
+      "one_hot", labels_as_truths, py::arg("input"), py::arg("num_classes") = -1,
+      "int64: 1 at the label and 0 elsewhere; -1: as many classes as the largest label needs.");
 }
 
 }  // namespace

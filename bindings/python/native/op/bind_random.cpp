@@ -25,7 +25,8 @@ Dims size_of_arguments(const py::args& sizes) {
   const bool one = sizes.size() == 1 && PyLong_Check(sizes[0].ptr()) == 0;
   py::detail::make_caster<Dims> caster;
   if (!caster.load(one ? py::handle(sizes[0]) : py::handle(sizes), false)) {
-    throw TypeProblem("expected sizes as whole numbers");
+    throw TypeProblem("expected sizes as whole numbers, got " +
+                      std::string(py::str(py::object(sizes))));
   }
   return py::detail::cast_op<Dims>(caster);
 }
@@ -85,12 +86,13 @@ void bind_sized_draws(py::module_& module) {
   const auto sized = [&module](const char* name, Fill fill, const char* text) {
     module.def(
         name,
-        [fill](const py::args& size, const OptionalGenerator& generator, DType dtype,
+        [fill](const py::args& size, const OptionalGenerator& generator, std::optional<DType> dtype,
                bool requires_grad) {
-          const Tensor made = fill(size_of_arguments(size), chosen_generator(generator), dtype);
+          const Tensor made = fill(size_of_arguments(size), chosen_generator(generator),
+                                   dtype.value_or(default_dtype()));
           return Tensor(made.array(), requires_grad);
         },
-        py::kw_only(), py::arg("generator") = py::none(), py::arg("dtype") = DType::kF32,
+        py::kw_only(), py::arg("generator") = py::none(), py::arg("dtype") = py::none(),
         py::arg("requires_grad") = false, text);
   };
   sized("randn", &randn, "randn(*size): standard normal values.");
@@ -98,15 +100,15 @@ void bind_sized_draws(py::module_& module) {
   module.def(
       "randint",
       [](std::int64_t low, const py::object& high, const py::object& size,
-         const OptionalGenerator& generator, DType dtype) {
+         const OptionalGenerator& generator, std::optional<DType> dtype) {
         // randint(high, size) and randint(low, high, size).
         const bool two = size.is_none();
         const auto shape = py::cast<Dims>(two ? high : size);
         return randint(two ? 0 : low, two ? low : py::cast<std::int64_t>(high), shape,
-                       chosen_generator(generator), dtype);
+                       chosen_generator(generator), dtype.value_or(DType::kI64));
       },
       py::arg("low"), py::arg("high"), py::arg("size") = py::none(), py::kw_only(),
-      py::arg("generator") = py::none(), py::arg("dtype") = DType::kI64,
+      py::arg("generator") = py::none(), py::arg("dtype") = py::none(),
       "randint(high, size) or randint(low, high, size): whole numbers in [low, high).");
   module.def(
       "randperm",
@@ -119,6 +121,14 @@ void bind_sized_draws(py::module_& module) {
       "multinomial",
       [](const Tensor& weights, std::int64_t count, bool replacement,
          const OptionalGenerator& generator) {
+        if (count < 1) {
+          throw std::invalid_argument("[multinomial] expected num_samples of at least 1, got " +
+                                      std::to_string(count));
+        }
+        if (weights.ndim() != 1 && weights.ndim() != 2) {
+          throw std::invalid_argument("[multinomial] expected weights of 1 or 2 axes, got " +
+                                      to_string(weights.shape()));
+        }
         if (!replacement && count > 1) {
           throw std::invalid_argument("[multinomial] expected replacement=True for several draws");
         }

@@ -31,6 +31,11 @@ struct SwarmPeer::Session {
   // Lent to the open round.
   std::vector<ArrayBytes> borrowed;
   std::vector<std::vector<float>> scaled;
+  float own_weight = 1;
+  // Where each part of a round that was opened in parts begins, and the end of the last; which are
+  // not here yet.
+  std::vector<std::int64_t> part_begins;
+  std::vector<bool> missing_parts;
   // The sums of the last finished round or "apply" turn; `weight` is the weight of all members.
   std::span<const float> sums;
   float weight = 0;
@@ -164,33 +169,80 @@ PeerTurn SwarmPeer::next() {
   return owned_turn(*turn);
 }
 
-void SwarmPeer::begin(const py::sequence& arrays, float weight) {
-  const Training training(open());
+void SwarmPeer::open_round(Session& session, std::size_t elements, float weight) {
   if (!(weight >= 0) || !std::isfinite(weight)) {
     throw_status(invalid_argument(
         fmt::format("all_reduce: expected a weight of at least 0, got {}", weight)));
   }
+  const Status begun = session.swarm->begin(static_cast<std::int64_t>(vector_length(elements)));
+  if (!begun.ok()) throw_status(begun);
+  session.borrowed.clear();
+  session.scaled.clear();
+  session.part_begins.clear();
+  session.missing_parts.clear();
+  session.own_weight = weight;
+  static constexpr float kPadding = 0;
+  if (elements == 0) session.swarm->contribute(0, std::span(&kPadding, 1));
+  const Status reported = session.swarm->report(WeightedPart{weight, 0}.encode());
+  if (!reported.ok()) throw_status(reported);
+}
+
+void SwarmPeer::contribute_values(Session& session, std::int64_t offset,
+                                  std::span<const float> values) {
+  const float weight = session.own_weight;
+  if (weight != 1) values = session.scaled.emplace_back(scaled_copy(values, weight));
+  if (!values.empty()) session.swarm->contribute(offset, values);
+}
+
+void SwarmPeer::begin(const py::sequence& arrays, float weight) {
+  const Training training(open());
   std::vector<ArrayBytes> borrowed;
   std::size_t elements = 0;
   for (const py::object array : arrays) {
     borrowed.emplace_back(array, Access::kWrite);  // as read() will
     elements += borrowed.back().floats().size();
   }
-  const Status begun = training->swarm->begin(static_cast<std::int64_t>(vector_length(elements)));
-  if (!begun.ok()) throw_status(begun);
+  open_round(*training.operator->(), elements, weight);
   training->borrowed = std::move(borrowed);
-  training->scaled.clear();
   std::int64_t offset = 0;
   for (const ArrayBytes& array : training->borrowed) {
-    std::span<const float> values = array.floats();
-    if (weight != 1) values = training->scaled.emplace_back(scaled_copy(values, weight));
-    if (!values.empty()) training->swarm->contribute(offset, values);
-    offset += static_cast<std::int64_t>(values.size());
+    contribute_values(*training.operator->(), offset, array.floats());
+    offset += static_cast<std::int64_t>(array.floats().size());
   }
-  static constexpr float kPadding = 0;
-  if (elements == 0) training->swarm->contribute(0, std::span(&kPadding, 1));
-  const Status reported = training->swarm->report(WeightedPart{weight, 0}.encode());
-  if (!reported.ok()) throw_status(reported);
+}
+
+void SwarmPeer::open_parts(const std::vector<std::int64_t>& sizes, float weight) {
+  const Training training(open());
+  constexpr std::int64_t kElementsMax = std::int64_t{1} << 40U;
+  std::vector<std::int64_t> begins = {0};
+  for (const std::int64_t size : sizes) {
+    if (size < 0 || size > kElementsMax - begins.back()) {
+      throw_status(invalid_argument(
+          fmt::format("swarm: expected sizes of arrays, at most 2^40 elements, got {}", size)));
+    }
+    begins.push_back(begins.back() + size);
+  }
+  open_round(*training.operator->(), static_cast<std::size_t>(begins.back()), weight);
+  training->part_begins = std::move(begins);
+  training->missing_parts.assign(sizes.size(), true);
+}
+
+void SwarmPeer::contribute(std::size_t index, const py::object& array) {
+  const Training training(open());
+  if (index >= training->missing_parts.size() || !training->missing_parts[index]) {
+    throw_status(invalid_argument(fmt::format(
+        "swarm: expected an array of the open round that is not here yet, got number {}", index)));
+  }
+  ArrayBytes given(array, Access::kWrite);  // as read() will
+  const std::int64_t begin = training->part_begins[index];
+  const std::int64_t size = training->part_begins[index + 1] - begin;
+  if (static_cast<std::int64_t>(given.floats().size()) != size) {
+    throw_status(invalid_argument(fmt::format("swarm: expected {} elements as number {}, got {}",
+                                              size, index, given.floats().size())));
+  }
+  training->missing_parts[index] = false;
+  training->borrowed.push_back(std::move(given));
+  contribute_values(*training.operator->(), begin, training->borrowed.back().floats());
 }
 
 bool SwarmPeer::round_ended(double seconds) {
@@ -201,6 +253,13 @@ bool SwarmPeer::round_ended(double seconds) {
 
 void SwarmPeer::finish() {
   const Training training(open());
+  const auto missing = std::ranges::find(training->missing_parts, true);
+  if (missing != training->missing_parts.end()) {
+    throw_status(
+        invalid_argument(fmt::format("swarm: expected all arrays of the round, number {} "
+                                     "is missing",
+                                     missing - training->missing_parts.begin())));
+  }
   const Result<std::span<const float>> sums = [&] {
     const py::gil_scoped_release unlocked;
     return training->swarm->finish();

@@ -58,6 +58,12 @@ class SwarmPeer {
   // Opens the round of the last "train" turn with `arrays` times `weight`. Without a copy where
   // the weight is 1; nobody may write to them until finish().
   void begin(const pybind11::sequence& arrays, float weight);
+  // Opens that round with arrays of so many elements, which come one by one, in any order: each
+  // travels while the others are computed. finish() fails with kInvalidArgument while one is
+  // missing.
+  void open_parts(const std::vector<std::int64_t>& sizes, float weight);
+  // Array number `index` of them, once, as in begin().
+  void contribute(std::size_t index, const pybind11::object& array);
   // Waits at most `seconds`.
   bool round_ended(double seconds);
   // Throws kAborted where the round is to be run again, kTimeout where it has not ended: the peer
@@ -87,6 +93,9 @@ class SwarmPeer {
   struct Session;
   class Training;
   std::shared_ptr<Session> open() const;
+  static void open_round(Session& session, std::size_t elements, float weight);
+  static void contribute_values(Session& session, std::int64_t offset,
+                                std::span<const float> values);
 
   std::shared_ptr<Session> session_;
   std::string id_;

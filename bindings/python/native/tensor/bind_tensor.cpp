@@ -1,10 +1,11 @@
 // The properties and methods of weft.Tensor that have to do with gradients, memory and types.
 #include "array/casters.h"
+#include "array/size_object.h"
 #include "core/errors.h"
 #include "core/gil.h"
 #include "core/module.h"
-#include "weft/array/print.h"
 #include "weft/autograd/backward.h"
+#include "weft/autograd/history_name.h"
 #include "weft/op/arithmetic.h"
 
 namespace weft::python {
@@ -32,27 +33,47 @@ void property(const py::object& type, const char* name, const Get& get, const Se
                          py::cpp_function(set, py::is_method(type)), py::none(), documentation);
 }
 
-std::string represent_tensor(const Tensor& x) {
-  std::string text = "tensor(" + to_string(x.array().strided());
-  if (x.dtype() != DType::kF32 && x.dtype() != DType::kI64 && x.dtype() != DType::kBool) {
-    text += std::string(", dtype=weft.") + dtype_name(x.dtype());
-  }
-  if (x.requires_grad()) text += x.is_leaf() ? ", requires_grad=True" : ", with history";
-  return text + ")";
-}
-
 py::object item(const Tensor& x) {
   if (x.dtype() == DType::kBool) return py::bool_(x.item() != 0.0);
   if (is_floating(x.dtype())) return py::float_(x.item());
   return py::int_(x.array().item_int());
 }
 
-// Nested lists; the axes from `axis` on.
-py::object as_list(const Array& x) {
-  if (x.ndim() == 0) return item(Tensor(x));
-  py::list list;
-  for (std::int64_t i = 0; i < x.dim(0); ++i) list.append(as_list(x.select(0, i)));
+template <class T>
+py::object number(T value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return py::bool_(value);
+  } else if constexpr (std::is_integral_v<T>) {
+    return py::int_(value);
+  } else {
+    return py::float_(static_cast<double>(value));
+  }
+}
+
+// The axes from `axis` on, of the values from `next` on, which is moved behind them.
+template <class T>
+py::object nested_lists(const Shape& shape, int axis, const T*& next) {
+  if (axis == shape.size()) return number(*next++);
+  const std::int64_t count = shape[axis];
+  py::list list(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    PyList_SET_ITEM(list.ptr(), i, nested_lists(shape, axis + 1, next).release().ptr());
+  }
   return list;
+}
+
+py::object as_list(const Array& x) {
+  const Array dense = x.strided().contiguous();
+  return with_dtype(dense.dtype(), [&](auto zero) {
+    const auto* next = dense.data<decltype(zero)>();
+    return nested_lists(dense.shape(), 0, next);
+  });
+}
+
+// What an attribute is set to, as PyTorch names the argument of a call.
+[[noreturn]] void refuse_value(const std::string& attribute, const char* expected,
+                               const py::handle& got) {
+  throw TypeProblem(attribute + " must be " + expected + ", got " + Py_TYPE(got.ptr())->tp_name);
 }
 
 void set_requires_grad(const py::handle& self, bool on) {
@@ -75,10 +96,34 @@ void set_grad(const py::handle& self, const std::optional<Tensor>& gradient) {
   if (x.requires_grad() && x.is_leaf() && x.grad().defined()) x = Tensor(x.array(), true);
 }
 
+void set_grad_of_any(const py::handle& self, const py::object& value) {
+  if (value.is_none()) return set_grad(self, std::nullopt);
+  if (!is_tensor(value.ptr())) refuse_value("grad", "a weft.Tensor or None", value);
+  const Tensor& gradient = tensor_of(value.ptr());
+  const Tensor& x = required_tensor(self);
+  if (gradient.shape() != x.shape() || gradient.dtype() != x.dtype()) {
+    throw std::invalid_argument("[grad] expected a tensor of shape " + to_string(x.shape()) +
+                                " and type " + std::string(to_string(x.dtype())) + ", got " +
+                                to_string(gradient.shape()) + " and " +
+                                std::string(to_string(gradient.dtype())));
+  }
+  set_grad(self, gradient);
+}
+
+void set_requires_grad_of_any(const py::handle& self, const py::object& value) {
+  if (PyBool_Check(value.ptr()) == 0) refuse_value("requires_grad", "a bool", value);
+  set_requires_grad(self, value.ptr() == Py_True);
+}
+
 void set_data(const py::handle& self, const Tensor& data) {
   Tensor& x = required_tensor(self);
   if (!x.is_leaf()) throw std::invalid_argument("[data] expected a leaf");
   x = Tensor(data.array(), x.requires_grad());
+}
+
+void set_data_of_any(const py::handle& self, const py::object& value) {
+  if (!is_tensor(value.ptr())) refuse_value("data", "a weft.Tensor", value);
+  set_data(self, tensor_of(value.ptr()));
 }
 
 void run_backward(const Tensor& x, const std::optional<Tensor>& gradient, bool retain_graph,
@@ -94,16 +139,23 @@ void run_backward(const Tensor& x, const std::optional<Tensor>& gradient, bool r
 
 void bind_gradients(const py::object& type) {
   property(
-      type, "requires_grad", [](const Tensor& x) { return x.requires_grad(); }, set_requires_grad,
-      "Whether operations on this record a history.");
+      type, "requires_grad", [](const Tensor& x) { return x.requires_grad(); },
+      set_requires_grad_of_any, "Whether operations on this record a history.");
+  property(
+      type, "_history_name",
+      [](const Tensor& x) -> py::object {
+        const char* const name = history_name(x);
+        return name == nullptr ? py::object(py::none()) : py::object(py::str(name));
+      },
+      "The operation that made this; None of leaves.");
   property(
       type, "is_leaf", [](const Tensor& x) { return x.is_leaf(); },
       "Whether this was made by the caller and not by an operation.");
   property(
-      type, "grad", [](const Tensor& x) { return x.grad_tensor(); }, set_grad,
+      type, "grad", [](const Tensor& x) { return x.grad_tensor(); }, set_grad_of_any,
       "What backward() has added up here; None if nothing.");
-  property(type, "data", of_viewed([](const Tensor& x) { return Tensor(x.array()); }), set_data,
-           "The same memory without history.");
+  property(type, "data", of_viewed([](const Tensor& x) { return Tensor(x.array()); }),
+           set_data_of_any, "The same memory without history.");
   tensor_method(type, "detach", of_viewed([](const Tensor& x) { return x.detach(); }),
                 "The same memory without history.");
   tensor_method(
@@ -125,9 +177,16 @@ void bind_gradients(const py::object& type) {
       py::arg("other").none(false));
 }
 
+py::object size_of_tensor(const Tensor& x) {
+  auto size = py::reinterpret_steal<py::object>(size_object(x.shape()));
+  if (!size) throw py::error_already_set();
+  return size;
+}
+
 void bind_facts(const py::object& type) {
   property(
-      type, "shape", [](const Tensor& x) { return x.shape(); }, "Elements along each axis.");
+      type, "shape", [](const Tensor& x) { return size_of_tensor(x); },
+      "Elements along each axis.");
   property(
       type, "ndim", [](const Tensor& x) { return x.ndim(); }, "How many axes there are.");
   property(
@@ -140,12 +199,21 @@ void bind_facts(const py::object& type) {
       type, "size",
       [](const Tensor& x, std::optional<int> dim) -> py::object {
         if (dim) return py::int_(x.dim(*dim));
-        return py::cast(x.shape());
+        return size_of_tensor(x);
       },
       py::arg("dim") = py::none(), "The shape, or the length of one axis.");
   tensor_method(
-      type, "stride", [](const Tensor& x) { return Shape(x.array().strided().strides()); },
-      "Elements from one index of each axis to the next.");
+      type, "stride",
+      [](const Tensor& x, std::optional<int> dim) -> py::object {
+        const Shape steps(x.array().strided().strides());
+        if (dim) return py::int_(steps[normalize_axis("stride", *dim, x.ndim())]);
+        return py::cast(steps);
+      },
+      py::arg("dim") = py::none(),
+      "Elements from one index of each axis, or of `dim`, to the next.");
+  tensor_method(type, "storage_offset",
+                of_viewed([](const Tensor& x) { return x.array().offset(); }),
+                "Elements before the first one in its memory.");
   tensor_method(
       type, "is_contiguous", [](const Tensor& x) { return x.array().is_contiguous(); },
       "Whether the elements lie row by row without gaps.");
@@ -161,9 +229,8 @@ void bind_facts(const py::object& type) {
       "Whether the elements hold fractions.");
   tensor_method(type, "item", item, "The only element as a number of Python.");
   tensor_method(
-      type, "tolist", [](const Tensor& x) { return as_list(x.array().strided()); },
+      type, "tolist", [](const Tensor& x) { return as_list(x.array()); },
       "Nested lists of numbers.");
-  tensor_method(type, "__repr__", represent_tensor);
 }
 
 }  // namespace

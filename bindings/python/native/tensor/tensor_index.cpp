@@ -2,6 +2,7 @@
 //
 // Whole numbers (also those in a tensor without axes), slices, None and ... give views. Index
 // arrays (Tensors of integers or bool, lists, NumPy arrays) gather from what these leave.
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "core/gil.h"
 #include "tensor/tensor_object.h"
 #include "weft/autograd/in_place_history.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/create.h"
 #include "weft/op/in_place.h"
@@ -35,6 +37,14 @@ struct Item {
   }
 };
 
+Array array_of_index(PyObject* object) {
+  if (is_tensor(object)) return tensor_of(object).array();
+  if (!PyRange_Check(object)) return array_from(object, std::nullopt);
+  const std::unique_ptr<PyObject, void (*)(PyObject*)> list(PySequence_List(object), Py_DecRef);
+  if (list == nullptr) throw PythonError();
+  return array_from(list.get(), std::nullopt);
+}
+
 Item item_of(PyObject* object) {
   Item item;
   item.object = object;
@@ -48,9 +58,9 @@ Item item_of(PyObject* object) {
   } else if (object == Py_Ellipsis) {
     item.kind = Item::Kind::kEllipsis;
   } else if (is_tensor(object) || PyList_Check(object) != 0 || PyBool_Check(object) != 0 ||
-             PyObject_CheckBuffer(object) != 0) {
+             PyRange_Check(object) || PyObject_CheckBuffer(object) != 0) {
     item.kind = Item::Kind::kArray;
-    item.array = is_tensor(object) ? tensor_of(object).array() : array_from(object, std::nullopt);
+    item.array = array_of_index(object);
     if (is_floating(item.array.dtype()) && item.array.size() == 0) {
       item.array = item.array.to(DType::kI64);  // x[[]]
     }
@@ -185,7 +195,7 @@ Value basic(Value x, const std::vector<Item>& items, AdvancedIndex* at) {
   return x;
 }
 
-bool records(const Tensor& x) { return grad_enabled() && x.requires_grad(); }
+bool records(const Tensor& x) { return (grad_enabled() && x.requires_grad()) || op_tracing(); }
 
 Tensor indexed(const Tensor& x, const std::vector<Item>& items) {
   if (has_arrays(items)) {

@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include "array/scalar.h"
+#include "core/autocast.h"
 #include "core/errors.h"
 #include "core/gil.h"
+#include "op/bitwise.h"
 #include "tensor/tensor_object.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/compare.h"
@@ -45,14 +47,9 @@ struct Remainder {
 struct FloorDivide {
   static Tensor of(const Tensor& a, const Tensor& b) { return floor_divide(a, b); }
 };
-struct And {
-  static Tensor of(const Tensor& a, const Tensor& b) { return logical_and(a, b); }
-};
-struct Or {
-  static Tensor of(const Tensor& a, const Tensor& b) { return logical_or(a, b); }
-};
-struct Xor {
-  static Tensor of(const Tensor& a, const Tensor& b) { return logical_xor(a, b); }
+template <BitOperation kOperation>
+struct Bits {
+  static Tensor of(const Tensor& a, const Tensor& b) { return bitwise(kOperation, a, b); }
 };
 struct Matmul {
   static Tensor of(const Tensor& a, const Tensor& b) { return matmul(a, b); }
@@ -95,26 +92,12 @@ PyObject* binary(PyObject* left, PyObject* right) {
   });
 }
 
-// & | ^ are the logic of masks; on integers they would have to be that of bits, which is no
-// operation of Weft.
-template <class Op>
-PyObject* logic(PyObject* left, PyObject* right) {
-  return guarded([&]() -> PyObject* {
-    for (PyObject* operand : {left, right}) {
-      if (is_tensor(operand) && tensor_of(operand).dtype() != DType::kBool) {
-        throw TypeProblem("&, | and ^ expect bool tensors, got " +
-                          std::string(to_string(tensor_of(operand).dtype())));
-      }
-    }
-    return binary<Op>(left, right);
-  });
-}
-
 PyObject* matrix_product(PyObject* left, PyObject* right) {
   return guarded([&]() -> PyObject* {
     if (!is_tensor(left) || !is_tensor(right)) Py_RETURN_NOTIMPLEMENTED;
     return wrap(released(
-        kElementsWorthReleasing, [](const Tensor& x, const Tensor& y) { return matmul(x, y); },
+        kElementsWorthReleasing,
+        [](const Tensor& x, const Tensor& y) { return matmul(lowered(x), lowered(y)); },
         tensor_of(left), tensor_of(right)));
   });
 }
@@ -162,10 +145,7 @@ PyObject* absolute(PyObject* self) {
   return guarded([&] { return wrap(abs(tensor_of(self))); });
 }
 PyObject* invert(PyObject* self) {
-  return guarded([&] {
-    if (tensor_of(self).dtype() != DType::kBool) throw TypeProblem("~ expects a bool tensor");
-    return wrap(logical_not(tensor_of(self)));
-  });
+  return guarded([&] { return wrap(bitwise_not(tensor_of(self))); });
 }
 
 int truth(PyObject* self) {
@@ -259,9 +239,11 @@ PyType_Slot* number_slots() {
                                 {Py_nb_remainder, slot(binary<Remainder>)},
                                 {Py_nb_power, slot(power)},
                                 {Py_nb_matrix_multiply, slot(matrix_product)},
-                                {Py_nb_and, slot(logic<And>)},
-                                {Py_nb_or, slot(logic<Or>)},
-                                {Py_nb_xor, slot(logic<Xor>)},
+                                {Py_nb_and, slot(binary<Bits<BitOperation::kAnd>>)},
+                                {Py_nb_or, slot(binary<Bits<BitOperation::kOr>>)},
+                                {Py_nb_xor, slot(binary<Bits<BitOperation::kXor>>)},
+                                {Py_nb_lshift, slot(binary<Bits<BitOperation::kLeft>>)},
+                                {Py_nb_rshift, slot(binary<Bits<BitOperation::kRight>>)},
                                 {Py_nb_inplace_add, slot(in_place_add)},
                                 {Py_nb_inplace_subtract, slot(in_place_sub)},
                                 {Py_nb_inplace_multiply, slot(in_place_mul)},

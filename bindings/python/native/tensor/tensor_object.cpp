@@ -1,9 +1,13 @@
 #include "tensor/tensor_object.h"
 
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "array/conversion.h"
+#include "array/dtype_object.h"
 #include "core/errors.h"
 #include "structmember.h"
 #include "weft/autograd/in_place_history.h"
@@ -21,17 +25,43 @@ PyObject* make(PyTypeObject* of, Tensor tensor) {
   return object;
 }
 
-// Tensor(data, requires_grad=False): a leaf that shares the values of a Tensor. For derived classes
-// such as nn.Parameter; weft.tensor() makes Tensors of anything else.
+// Tensor(2, 3): sizes, and values that are not set.
+Array of_sizes(PyObject* arguments) {
+  Shape shape;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
+    const long long size = PyLong_AsLongLong(PyTuple_GET_ITEM(arguments, i));
+    if (size == -1 && PyErr_Occurred() != nullptr) throw PythonError();
+    if (size < 0)
+      throw std::invalid_argument("[Tensor] expected sizes >= 0, got " + std::to_string(size));
+    shape.push_back(size);
+  }
+  if (shape.size() == 0) shape.push_back(0);
+  return Array::empty(shape, default_dtype());
+}
+
+// Tensor(data, requires_grad=False): a leaf that shares the values of a Tensor, or gets those of
+// lists and arrays in the default type; Tensor(2, 3) has sizes, as PyTorch's old constructor.
 PyObject* construct(PyTypeObject* of, PyObject* arguments, PyObject* keywords) {
   static const char* names[] = {"data", "requires_grad", nullptr};
+  if (keywords == nullptr && (PyTuple_GET_SIZE(arguments) == 0 ||
+                              PyLong_CheckExact(PyTuple_GET_ITEM(arguments, 0)) != 0)) {
+    return guarded([&] { return make(of, Tensor(of_sizes(arguments))); });
+  }
   PyObject* data = nullptr;
   int requires_grad = 0;
-  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "O!|p:Tensor", const_cast<char**>(names),
-                                  tensor_type(), &data, &requires_grad) == 0) {
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "O|p:Tensor", const_cast<char**>(names),
+                                  &data, &requires_grad) == 0) {
     return nullptr;
   }
-  return guarded([&] { return make(of, Tensor(tensor_of(data).array(), requires_grad != 0)); });
+  return guarded([&] {
+    if (is_tensor(data)) return make(of, Tensor(tensor_of(data).array(), requires_grad != 0));
+    if (PyObject_CheckBuffer(data) == 0 && PySequence_Check(data) == 0) {
+      throw TypeProblem(std::string("Tensor() expects a weft.Tensor, lists of numbers, an array or "
+                                    "sizes, got ") +
+                        Py_TYPE(data)->tp_name + ": weft.tensor() takes a number");
+    }
+    return make(of, Tensor(array_from(data, default_dtype()), requires_grad != 0));
+  });
 }
 
 // Its views keep a base, so `self` has none any more.

@@ -1,6 +1,7 @@
 // Functions of one Tensor, as x.exp() and as weft.exp(x), without a dispatcher in between.
 #include <array>
 
+#include "core/call_keywords.h"
 #include "core/errors.h"
 #include "core/gil.h"
 #include "tensor/tensor_object.h"
@@ -24,20 +25,61 @@ PyObject* unary_method(PyObject* self, PyObject*) {
   return guarded([&] { return apply<kFunction>(tensor_of(self)); });
 }
 
-template <Function kFunction>
-PyObject* function(PyObject*, PyObject* argument) {
-  return guarded([&] {
-    if (!is_tensor(argument)) {
-      throw TypeProblem(std::string("expected a weft.Tensor, got ") + Py_TYPE(argument)->tp_name);
+// What weft.exp(x), weft.exp(input=x) and weft.exp(x, out=y) are given; borrowed, null if missing.
+struct UnaryCall {
+  PyObject* input = nullptr;
+  PyObject* out = nullptr;
+};
+
+// The name of a function of the table, for messages.
+std::string name_of(_PyCFunctionFastWithKeywords function);
+
+UnaryCall unary_call(_PyCFunctionFastWithKeywords function, PyObject* const* arguments,
+                     Py_ssize_t count, PyObject* names) {
+  UnaryCall call;
+  if (count > 1) {
+    throw TypeProblem(name_of(function) + "() takes 1 argument by position (input), got " +
+                      std::to_string(count));
+  }
+  if (count == 1) call.input = arguments[0];
+  const Py_ssize_t keywords = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+  for (Py_ssize_t i = 0; i < keywords; ++i) {
+    PyObject* const name = PyTuple_GET_ITEM(names, i);
+    PyObject* const value = arguments[count + i];
+    if (PyUnicode_CompareWithASCIIString(name, "input") == 0 && call.input == nullptr) {
+      call.input = value;
+    } else if (PyUnicode_CompareWithASCIIString(name, "out") == 0) {
+      call.out = value == Py_None ? nullptr : value;
+    } else {
+      throw TypeProblem(name_of(function) + "() got an unexpected keyword argument '" +
+                        PyUnicode_AsUTF8(name) + "': it takes input, out");
     }
-    return apply<kFunction>(tensor_of(argument));
+  }
+  if (call.input == nullptr) {
+    throw TypeProblem(name_of(function) + "() misses the argument 'input'");
+  }
+  if (!is_tensor(call.input)) {
+    throw TypeProblem(name_of(function) + "(): argument 'input' must be weft.Tensor, got " +
+                      Py_TYPE(call.input)->tp_name +
+                      ": make a tensor of it with weft.tensor() or weft.from_numpy()");
+  }
+  return call;
+}
+
+template <Function kFunction>
+PyObject* function(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const UnaryCall call = unary_call(&function<kFunction>, arguments, count, names);
+    PyObject* const result = apply<kFunction>(tensor_of(call.input));
+    if (call.out == nullptr) return result;
+    return written_out(result, pybind11::reinterpret_borrow<pybind11::object>(call.out));
   });
 }
 
 struct Unary {
   const char* name;
   PyCFunction method;
-  PyCFunction function;
+  _PyCFunctionFastWithKeywords function;
   const char* documentation;
 };
 
@@ -81,6 +123,13 @@ constexpr std::array kUnary = {
     unary<softsign>("softsign", "x / (1 + |x|)."),
 };
 
+std::string name_of(_PyCFunctionFastWithKeywords function) {
+  for (const Unary& each : kUnary) {
+    if (each.function == function) return each.name;
+  }
+  return "a function of one tensor";
+}
+
 }  // namespace
 
 PyMethodDef* unary_methods() {
@@ -94,7 +143,9 @@ PyMethodDef* unary_methods() {
 PyMethodDef* unary_functions() {
   static std::array<PyMethodDef, kUnary.size() + 1> functions = {};
   for (std::size_t i = 0; i < kUnary.size(); ++i) {
-    functions[i] = {kUnary[i].name, kUnary[i].function, METH_O, kUnary[i].documentation};
+    const auto body =
+        reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(kUnary[i].function));
+    functions[i] = {kUnary[i].name, body, METH_FASTCALL | METH_KEYWORDS, kUnary[i].documentation};
   }
   return functions.data();
 }

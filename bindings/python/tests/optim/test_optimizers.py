@@ -1,4 +1,5 @@
 """Every optimizer against its formula, in float32 and float64, and beside PyTorch's."""
+import functools
 import unittest
 
 import numpy as np
@@ -50,7 +51,14 @@ def gradient(i, shape, step):
     """The gradient of parameter i in a step; None now and then, and always for the last."""
     if i == 1 and step % 3 == 1 or i == len(SHAPES):
         return None
-    return array(*shape, seed=1000 * i + step)
+    return drawn(tuple(shape), 1000 * i + step)
+
+
+@functools.cache
+def drawn(shape, seed):
+    values_of_seed = array(*shape, seed=seed)
+    values_of_seed.setflags(write=False)
+    return values_of_seed
 
 
 def groups_of(parameters, settings):

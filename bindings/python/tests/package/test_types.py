@@ -24,8 +24,10 @@ class Types(unittest.TestCase):
                                "x: weft.Tensor = weft.ones(2, 3) @ weft.zeros(3, 2)\n"
                                "size: int = x.numel()\n"
                                "bad: str = x.numel()\n")
+            examples = PYTHON / "examples"
             done = subprocess.run(
-                ["mypy", "--cache-dir", cache, PYTHON / "examples" / "cnn.py", program],
+                ["mypy", "--cache-dir", cache, examples / "cnn.py",
+                 *sorted((examples / "ported").glob("*.py")), program],
                 capture_output=True, text=True, check=False,
                 env={**os.environ, "MYPYPATH": str(PYTHON)})
         wrong = [line for line in done.stdout.splitlines() if ": error:" in line]
@@ -39,6 +41,15 @@ class Importing(unittest.TestCase):
                    "assert 'numpy' in sys.modules")
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                               check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_modules_of_processes_are_not_read_before_they_are_needed(self):
+        program = ("import sys, weft; read = [name for name in ('multiprocessing', 'subprocess', "
+                   "'typing', 'secrets') if name in sys.modules]; assert not read, read; "
+                   "assert weft.utils.data.get_worker_info() is None")
+        done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True,
+                              text=True, check=False,
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_every_public_function_is_documented(self):

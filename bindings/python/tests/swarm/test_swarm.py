@@ -140,6 +140,47 @@ class AllReduce(unittest.TestCase):
         self.assertEqual(list(first), [2, 3])
         numpy.testing.assert_array_equal(second.values, [2, 3])
 
+    def test_arrays_may_come_one_by_one_in_any_order(self):
+        def parts(factor):
+            return [numpy.full((2, 3), factor, numpy.float32), numpy.zeros(0, numpy.float32),
+                    numpy.arange(40000, dtype=numpy.float32) * factor]
+
+        def member(swarm, given, order, weight):
+            self.assertTrue(swarm.open([each.size for each in given], weight=weight))
+            with self.assertRaisesRegex(weft.InvalidArgumentError, "number 3"):
+                swarm.contribute(3, given[0])
+            with self.assertRaisesRegex(weft.InvalidArgumentError, "expected 6 elements"):
+                swarm.contribute(0, given[2])
+            for index in order:
+                swarm.contribute(index, given[index])
+                pause()
+            with self.assertRaisesRegex(weft.InvalidArgumentError, "not here yet"):
+                swarm.contribute(order[0], given[order[0]])
+            return swarm.close_round()
+
+        def joiner(ticket):
+            with weft.swarm.join(ticket, **LOCAL) as swarm:
+                return member(swarm, second, [0, 1, 2], 3.0)
+
+        first, second = parts(1), parts(5)
+        mine, theirs = both(lambda swarm: member(swarm, first, [2, 0, 1], 1.0), joiner)
+        for index, (one, other) in enumerate(zip(mine, theirs)):
+            self.assertIs(one, first[index])
+            numpy.testing.assert_array_equal(one, parts(4)[index])
+            numpy.testing.assert_array_equal(one.view("u4"), other.view("u4"))
+
+    def test_a_round_that_lacks_an_array_does_not_end(self):
+        with weft.swarm.start(**LOCAL) as swarm:
+            with self.assertRaisesRegex(weft.InvalidArgumentError, "open"):
+                swarm.close_round()
+            for sizes in ([-1], [1 << 41], [1 << 40, 1]):
+                with self.assertRaises(weft.Error):
+                    swarm.open(sizes)
+            self.assertTrue(swarm.open([2, 1]))
+            swarm.contribute(1, numpy.ones(1, numpy.float32))
+            with self.assertRaisesRegex(weft.InvalidArgumentError, "number 0 is missing"):
+                swarm.close_round(timeout=0.3)
+
     @unittest.skipUnless(HAS_TORCH, "PyTorch is not installed")
     def test_takes_tensors_of_pytorch(self):
         import torch
@@ -374,6 +415,45 @@ class Newcomers(unittest.TestCase):
             numpy.testing.assert_array_equal(other.result(), own)
         self.assertGreaterEqual(seen[0], 5)
         self.assertEqual(own[0], sum(number % 5 for number in range(last[0])))
+
+    def test_know_whether_a_part_of_theirs_will_count(self):
+        def joiner(ticket):
+            values, computed, behind = numpy.zeros(1, numpy.float32), set(), 0
+            with weft.swarm.join(ticket, [values], **LOCAL) as swarm:
+                while not last or swarm.round < last[0]:
+                    part = numpy.zeros(1, numpy.float32)
+                    if swarm.behind:
+                        behind += 1
+                        part[:] = 77  # counts nothing
+                    else:
+                        for _ in range(10):  # the other does ten rounds meanwhile
+                            pause()
+                        part[:] = 3
+                        computed.add(swarm.round + 1)
+                    swarm.all_reduce(part)
+                    values += part
+            return values, computed, behind
+
+        last, together = [], set()
+        own = numpy.zeros(1, numpy.float32)
+        with weft.swarm.start([own], **LOCAL) as swarm:
+            other = Thread(joiner, swarm.ticket)
+            while (not last or swarm.round < last[0]) and other.is_alive():
+                part = numpy.ones(1, numpy.float32)
+                swarm.all_reduce(part)
+                own += part
+                self.assertIn(part[0], (1, 2))
+                if part[0] == 2:
+                    together.add(swarm.round)
+                    last = last or last.append(swarm.round + 5) or last
+                elif not last:
+                    pause()
+            values, computed, _ = other.result()
+        numpy.testing.assert_array_equal(values, own)
+        self.assertTrue(together)
+        self.assertLessEqual(together, computed)
+        with weft.swarm.start([own], apply=lambda sums, weight: None, **LOCAL) as swarm:
+            self.assertFalse(swarm.behind)
 
     def test_with_another_layout_are_refused(self):
         def joiner(ticket):

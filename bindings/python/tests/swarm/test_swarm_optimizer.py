@@ -64,6 +64,32 @@ class Halving:
         self.steps = tree["steps"]
 
 
+class Hooked(Parameter):
+    """A parameter whose hooks get its gradient, as PyTorch's do."""
+    hooks = ()
+
+    def register_hook(self, hook):
+        self.hooks = (*self.hooks, hook)
+        return self
+
+    def remove(self):
+        self.hooks = ()
+
+
+class Loss:
+    """|p - goal|^2 / 2 of several parameters, whose backward() comes to the last one first."""
+
+    def __init__(self, parameters, goal):
+        self.parameters, self.goal = parameters, goal
+
+    def backward(self):
+        for p in reversed(self.parameters):
+            gradient = numpy.asarray(p) - self.goal
+            for hook in p.hooks:
+                hook(gradient)
+            p.grad = gradient if p.grad is None else p.grad + gradient
+
+
 def pull(index):
     """The point that member `index` wants to be at."""
     return numpy.float32([1, -2, 3]) * (index + 1)
@@ -106,6 +132,52 @@ class WithNumpy(unittest.TestCase):
         numpy.testing.assert_allclose(mine, held, rtol=1e-5)
         numpy.testing.assert_array_equal(mine, theirs)
         numpy.testing.assert_array_equal(momenta, their_momenta)
+
+    def test_gradients_that_travel_during_backward_give_the_same_steps(self):
+        def member(index, rounds, ticket=None, others=None):
+            held = [numpy.zeros(3, numpy.float32).view(Hooked) for _ in range(3)]
+            inner = Momentum(held)
+            optimizer = SwarmOptimizer(inner, ticket, **LOCAL,
+                                       **({} if ticket else {"start_members": 2}))
+            if others is not None:
+                others.append(Thread(lambda: member(1, rounds, optimizer.ticket)))
+            opened = 0
+            with optimizer:
+                while optimizer.round < rounds:
+                    optimizer.zero_grad()
+                    if optimizer.round % 3 == 2:  # gradients add up
+                        Loss(held[1:], pull(index)).backward()
+                    # The first parameter has no part in every other loss.
+                    optimizer.backward(Loss(held[optimizer.round % 2:], pull(index)))
+                    opened += optimizer._travelling
+                    optimizer.step()
+                    self.assertEqual([p.hooks for p in held], [()] * 3)
+            return [numpy.array(p) for p in held], opened
+
+        others, rounds = [], 12
+        (mine, opened), (theirs, _) = member(0, rounds, others=others), others[0].result()
+        self.assertGreater(opened, 0)
+        goal = (pull(0) + pull(1)) / 2
+        for number, (one, other) in enumerate(zip(mine, theirs)):
+            held, momentum = numpy.zeros(3), numpy.zeros(3)
+            for step in range(rounds):
+                uses = (step % 3 == 2 and number > 0) + (number > 0 or step % 2 == 0)
+                momentum = 0.9 * momentum + uses * (held - goal)
+                held = held - 0.1 * momentum
+            numpy.testing.assert_allclose(one, held, rtol=1e-5)
+            numpy.testing.assert_array_equal(one, other)
+
+    def test_a_backward_that_raises_in_a_round_leaves_the_group(self):
+        class Broken(Loss):
+            def backward(self):
+                raise KeyError("mine")
+
+        held = numpy.zeros(3, numpy.float32).view(Hooked)
+        optimizer = SwarmOptimizer(Momentum([held]), **LOCAL)
+        with self.assertRaisesRegex(KeyError, "mine"):
+            optimizer.backward(Broken([held], 0))
+        with self.assertRaisesRegex(weft.InvalidArgumentError, "has left"):
+            optimizer.swarm.status()
 
     def test_a_schedule_is_stepped_once_a_step_at_all_members(self):
         (mine, _), (theirs, _) = together(6, scheduled=True)
@@ -195,7 +267,7 @@ class WithNumpy(unittest.TestCase):
 class WithWeft(unittest.TestCase):
     INPUTS = numpy.random.default_rng(2).standard_normal((10, 8, 5)).astype(numpy.float32)
 
-    def member(self, part, ticket=None, ready=None, **options):
+    def member(self, part, ticket=None, ready=None, overlap=False, **options):
         """The parameters after ten steps on that part of each batch; alone where `part` is all."""
         weft.manual_seed(4)
         model = weft.nn.Linear(5, 3)
@@ -206,18 +278,20 @@ class WithWeft(unittest.TestCase):
                 ready(optimizer)
             for inputs in self.INPUTS:
                 optimizer.zero_grad()
-                (model(weft.from_numpy(inputs[part].copy())) ** 2).mean().backward()
+                loss = (model(weft.from_numpy(inputs[part].copy())) ** 2).mean()
+                optimizer.backward(loss) if overlap else loss.backward()
                 optimizer.step()
         return [values.detach().numpy().copy() for values in model.parameters()]
 
     def test_two_halves_of_a_batch_are_the_whole(self):
-        others = []
-        mine = self.member(slice(0, 4), start_members=2,
-                           ready=lambda optimizer: others.append(Thread(
-                               self.member, slice(4, 8), optimizer.ticket)))
-        for one, other, whole in zip(mine, others[0].result(), self.member(slice(0, 8))):
-            numpy.testing.assert_array_equal(one, other)
-            numpy.testing.assert_allclose(one, whole, atol=2e-5)
+        for overlap in (False, True):
+            others = []
+            mine = self.member(slice(0, 4), start_members=2, overlap=overlap,
+                               ready=lambda optimizer: others.append(Thread(
+                                   self.member, slice(4, 8), optimizer.ticket)))
+            for one, other, whole in zip(mine, others[0].result(), self.member(slice(0, 8))):
+                numpy.testing.assert_array_equal(one, other)
+                numpy.testing.assert_allclose(one, whole, atol=2e-5)
 
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not installed")
@@ -226,6 +300,7 @@ class WithPytorch(unittest.TestCase):
         import torch
         self.torch = torch
         torch.manual_seed(3)
+        self.overlap = False
         self.inputs, self.targets = torch.randn(20, 8, 5), torch.randint(3, (20, 8))
 
     def model(self):
@@ -236,7 +311,7 @@ class WithPytorch(unittest.TestCase):
         optimizer.zero_grad()
         loss = self.torch.nn.functional.cross_entropy(model(self.inputs[step][part]),
                                                       self.targets[step][part])
-        loss.backward()
+        optimizer.backward(loss) if self.overlap else loss.backward()
         optimizer.step()
 
     def make(self, model, name):
@@ -257,8 +332,9 @@ class WithPytorch(unittest.TestCase):
         return [values.detach().numpy().copy() for values in model.parameters()]
 
     def test_two_halves_of_a_batch_are_the_whole(self):
-        for name in ("SGD", "Adam"):
-            with self.subTest(name):
+        for name, overlap in (("SGD", False), ("Adam", False), ("SGD", True), ("Adam", True)):
+            with self.subTest(name, overlap=overlap):
+                self.overlap = overlap
                 first, second, alone = self.model(), self.model(), self.model()
                 alone.load_state_dict(first.state_dict())
                 others = []
@@ -267,6 +343,7 @@ class WithPytorch(unittest.TestCase):
                     ready=lambda optimizer: others.append(Thread(
                         self.member, second, name, slice(4, 8), optimizer.ticket)))
                 theirs = others[0].result()
+                self.overlap = False
                 inner = self.make(alone, name)
                 schedule = self.torch.optim.lr_scheduler.StepLR(inner, 7, 0.5)
                 for step in range(20):

@@ -125,9 +125,10 @@ class ToNumPy(unittest.TestCase):
         self.assertAlmostEqual(float(y.numpy()[0, 0, 0, 0]), float((x[0, :, :3, :3] * w[0]).sum()),
                                places=4)
 
-    def test_arithmetic_of_arrays_and_tensors_is_refused_not_guessed(self):
-        with self.assertRaises(TypeError):
-            np.ones(3) + weft.ones(3)
+    def test_arithmetic_of_arrays_and_tensors_gives_tensors(self):
+        for y in (np.ones(3) + weft.ones(3), weft.ones(3) + np.ones(3)):
+            self.assertIsInstance(y, weft.Tensor)
+            assert_equal(y, np.full(3, 2.0))
         assert_equal(np.float32(2.0) * weft.ones(3), np.full(3, 2, np.float32))
 
     def test_pickle_and_deepcopy(self):

@@ -134,5 +134,21 @@ class States(unittest.TestCase):
         self.assertEqual(weft.randperm(20, generator=own).tolist(), one)
 
 
+class WithoutReplacement(unittest.TestCase):
+    def test_shares_are_those_of_drawing_one_after_another(self):
+        weft.manual_seed(2)
+        drawn = weft.multinomial(weft.tensor([1.0, 2.0, 3.0]).expand(20000, 3), 2)
+        self.assertEqual(int((drawn[:, 0] == drawn[:, 1]).sum()), 0)
+        # First or, after one of the others, second: 1/6 + 2/6 * 1/4 + 3/6 * 1/3, and so on.
+        for place, share in enumerate((5 / 12, 11 / 15, 17 / 20)):
+            found = (drawn == place).any(1).float().mean().item()
+            self.assertLess(abs(found - share), 0.015, (place, found))
+
+    def test_what_cannot_be_drawn_is_refused(self):
+        for weights in ([1.0, 0.0, 0.0], [1.0, -1.0, 1.0], [1.0, float("nan"), 1.0]):
+            with self.assertRaisesRegex(ValueError, "multinomial"):
+                weft.multinomial(weft.tensor(weights), 2)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -232,6 +232,29 @@ class Values(unittest.TestCase):
             weft.autograd.grad((x * 3).sum(), x, only_inputs=False)
 
 
+class Sizes(unittest.TestCase):
+    """Numbers that ask for more than there is are refused at once, not worked at."""
+
+    def test_dimensions_of_mvlgamma(self):
+        x = weft.tensor([3.0, 4.0], requires_grad=True)
+        for p in (2**40, 2**62, 2**70):
+            with self.subTest(p), self.assertRaises((ValueError, MemoryError, OverflowError)):
+                weft.mvlgamma(x, p)
+        for p in (0, -1, 2.5, True):
+            with self.subTest(p), self.assertRaisesRegex(ValueError, "whole number p >= 1"):
+                weft.mvlgamma(x, p)
+        closed = math.lgamma(3.0) + math.lgamma(2.5) + 0.5 * math.log(math.pi)
+        self.assertAlmostEqual(weft.mvlgamma(x, 2)[0].item(), closed, places=5)
+
+    def test_numbers_of_repeat_interleave(self):
+        x = weft.tensor([3.0, 4.0])
+        for count in (2**40, 2**62):
+            with self.subTest(count), self.assertRaises((ValueError, MemoryError, OverflowError)):
+                x.repeat_interleave(weft.tensor([count, count]))
+        self.assertEqual(x.repeat_interleave(weft.tensor([2, 1])).tolist(), [3, 3, 4])
+        self.assertEqual(x.repeat_interleave(weft.tensor([0, 0])).tolist(), [])
+
+
 class SecondDerivatives(unittest.TestCase):
     def test_through_convolution_batch_norm_relu_and_max_pool(self):
         """The penalty's derivative for a weight, against differences in float64."""

@@ -1,26 +1,48 @@
-"""Layers: modules over weft.nn.functional, with PyTorch's parameters and first values."""
+"""Layers with parameters, with PyTorch's names and first values."""
 import math
 
 from weft import _core
 from weft.nn import functional as F
 from weft.nn import init
+from weft.nn.functional_module import placed
+from weft.nn.functions.sparse import note_dense
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
 
 
-def _pair(value):
-    return tuple(value) if isinstance(value, (tuple, list)) else (value, value)
-
-
-def _expect(holds, layer, expected, got):
+def expect(holds, layer, expected, got):
+    """Refuses a setting of a layer."""
     if not holds:
         raise _core.InvalidArgumentError(f"[{layer}] expected {expected}, got {got}")
 
 
-def _uniform(shape, fan_in):
+def whole(layer, least=1, **settings):
+    """Refuses settings that are no whole numbers, or too small."""
+    for name, value in settings.items():
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(f"{layer}(): argument '{name}' must be int, got {type(value).__name__}")
+        expect(value >= least, layer, f"{name} of at least {least}", value)
+
+
+def wholes(layer, least=1, **settings):
+    """The same of numbers, or of tuples of them."""
+    for name, value in settings.items():
+        for each in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(each, bool) or not hasattr(each, "__index__"):
+                raise TypeError(f"{layer}(): argument '{name}' must be int or a tuple of them, got "
+                                f"{type(each).__name__}")
+            expect(each >= least, layer, f"{name} of at least {least}", value)
+
+
+def uniform(shape, fan_in):
     """A parameter with PyTorch's first values of weights and biases."""
+    return Parameter(draw(_core.empty(shape), fan_in))
+
+
+def draw(tensor, fan_in):
+    """Those values, written into a tensor."""
     bound = 1.0 / math.sqrt(fan_in) if fan_in > 0 else 0.0
-    return Parameter(init.uniform_(_core.empty(shape), -bound, bound))
+    return init.uniform_(tensor, -bound, bound)
 
 
 class Identity(Module):
@@ -36,11 +58,18 @@ class Identity(Module):
 class Linear(Module):
     """[..., in_features] to [..., out_features]: x weight^T + bias."""
 
-    def __init__(self, in_features, out_features, bias=True):
+    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
         super().__init__()
+        whole("Linear", 0, in_features=in_features, out_features=out_features)
         self.in_features, self.out_features = in_features, out_features
-        self.weight = _uniform((out_features, in_features), in_features)
-        self.register_parameter("bias", _uniform((out_features,), in_features) if bias else None)
+        self.weight = uniform((out_features, in_features), in_features)
+        self.register_parameter("bias", uniform((out_features,), in_features) if bias else None)
+        placed(self, device, dtype)
+
+    def reset_parameters(self):
+        """New first values."""
+        for parameter in self.parameters(recurse=False):
+            draw(parameter, self.in_features)
 
     def forward(self, input):  # noqa: A002
         return F.linear(input, self.weight, self.bias)
@@ -54,198 +83,99 @@ class Linear(Module):
                 f"bias={self.bias is not None}")
 
 
-class Conv2d(Module):
-    """[N, in_channels, H, W] to [N, out_channels, H', W']."""
+class Bilinear(Module):
+    """x1^T W x2 + bias, with a matrix W for each output."""
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1,
-                 groups=1, bias=True):
+    def __init__(self, in1_features, in2_features, out_features, bias=True, device=None,
+                 dtype=None):
         super().__init__()
-        kernel = _pair(kernel_size)
-        _expect(groups >= 1, "Conv2d", "groups of at least 1", groups)
-        for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
-            _expect(channels % groups == 0, "Conv2d", f"{name} divisible by groups={groups}",
-                    channels)
-        self.in_channels, self.out_channels, self.kernel_size = in_channels, out_channels, kernel
-        self.stride, self.dilation, self.groups = _pair(stride), _pair(dilation), groups
-        self.padding, self._uneven = self._paddings(padding)
-        fan_in = in_channels // groups * kernel[0] * kernel[1]
-        self.weight = _uniform((out_channels, in_channels // groups, *kernel), fan_in)
-        self.register_parameter("bias", _uniform((out_channels,), fan_in) if bias else None)
+        self.in1_features, self.in2_features = in1_features, in2_features
+        self.out_features = out_features
+        self.weight = uniform((out_features, in1_features, in2_features), in1_features)
+        self.register_parameter("bias", uniform((out_features,), in1_features) if bias else None)
+        placed(self, device, dtype)
 
-    def _paddings(self, padding):
-        """Zeros on both sides of each axis; and, for "same" where they are not equal, what an
-        input is padded with before: (left, right, top, bottom)."""
-        if padding == "valid":
-            return (0, 0), None
-        if padding != "same":
-            return _pair(padding), None
-        if tuple(self.stride) != (1, 1):
-            raise ValueError(f'[Conv2d] expected stride 1 with padding="same", got {self.stride}')
-        whole = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size)]
-        if all(each % 2 == 0 for each in whole):
-            return tuple(each // 2 for each in whole), None
-        # As in PyTorch the odd one comes after.
-        return (0, 0), tuple(side for each in reversed(whole)
-                             for side in (each // 2, each - each // 2))
-
-    def _convolve(self, input, relu):  # noqa: A002
-        if self._uneven is not None:
-            input = F.pad(input, self._uneven)  # noqa: A001
-        return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation,
-                        self.groups, relu)
-
-    def forward(self, input):  # noqa: A002
-        return self._convolve(input, False)
-
-    def forward_relu(self, input):  # noqa: A002
-        """forward() and then ReLU, in one pass over memory."""
-        return self._convolve(input, True)
+    def forward(self, input1, input2):
+        return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self):
-        return (f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
-                f"stride={self.stride}, padding={self.padding}")
-
-
-class BatchNorm2d(Module):
-    """[N, C, H, W] normalised by channel; momentum=None: running values are means of all batches."""
-
-    _axes = (4,)
-
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True,
-                 track_running_stats=True):
-        super().__init__()
-        self.num_features, self.eps, self.momentum = num_features, eps, momentum
-        self.register_parameter("weight", Parameter(_core.ones(num_features)) if affine else None)
-        self.register_parameter("bias", Parameter(_core.zeros(num_features)) if affine else None)
-        tracked = track_running_stats
-        self.register_buffer("running_mean", _core.zeros(num_features) if tracked else None)
-        self.register_buffer("running_var", _core.ones(num_features) if tracked else None)
-        self.register_buffer("num_batches_tracked",
-                             _core.zeros((), dtype=_core.int64) if tracked else None)
-
-    def forward(self, input):  # noqa: A002
-        _expect(input.ndim in self._axes, type(self).__name__,
-                " or ".join(f"{n} axes" for n in self._axes), f"shape {list(input.shape)}")
-        training = self.training or self.running_mean is None
-        momentum = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if self.momentum is None:
-                momentum = 1.0 / self.num_batches_tracked.item()
-        return F.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias,
-                            training, momentum, self.eps)
-
-    def extra_repr(self):
-        return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}"
-
-
-class BatchNorm1d(BatchNorm2d):
-    """[N, C] or [N, C, L] normalised by channel."""
-
-    _axes = (2, 3)
-
-
-class LayerNorm(Module):
-    """Normalised over the last axes, of shape normalized_shape."""
-
-    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True):
-        super().__init__()
-        shape = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (
-            normalized_shape,)
-        self.normalized_shape, self.eps = tuple(shape), eps
-        affine = elementwise_affine
-        self.register_parameter("weight", Parameter(_core.ones(shape)) if affine else None)
-        self.register_parameter("bias", Parameter(_core.zeros(shape)) if affine else None)
-
-    def forward(self, input):  # noqa: A002
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
-
-    def extra_repr(self):
-        return f"{self.normalized_shape}, eps={self.eps}"
-
-
-class GroupNorm(Module):
-    """[N, C, ...]: each image's channels normalised in groups."""
-
-    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True):
-        super().__init__()
-        _expect(num_groups >= 1 and num_channels % num_groups == 0, "GroupNorm",
-                f"num_channels divisible by num_groups={num_groups}", num_channels)
-        self.num_groups, self.eps = num_groups, eps
-        self.register_parameter("weight", Parameter(_core.ones(num_channels)) if affine else None)
-        self.register_parameter("bias", Parameter(_core.zeros(num_channels)) if affine else None)
-
-    def forward(self, input):  # noqa: A002
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+                f"out_features={self.out_features}, bias={self.bias is not None}")
 
 
 class Embedding(Module):
-    """Whole numbers [...] to learned rows [..., embedding_dim]."""
+    """Whole numbers [...] to learned rows [..., embedding_dim].
 
-    def __init__(self, num_embeddings, embedding_dim, padding_idx=None):
+    `sparse` is taken with a warning: gradients are dense here."""
+
+    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None,
+                 norm_type=2.0, scale_grad_by_freq=False, sparse=False, _weight=None, device=None,
+                 dtype=None):
         super().__init__()
+        whole(type(self).__name__, 0, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.padding_idx = padding_idx
-        table = _core.randn(num_embeddings, embedding_dim)
         if padding_idx is not None:
-            table[padding_idx] = 0.0
-        self.weight = Parameter(table)
+            expect(-num_embeddings <= padding_idx < num_embeddings, "Embedding",
+                   f"padding_idx within {num_embeddings} rows", padding_idx)
+            padding_idx %= num_embeddings
+        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        note_dense(sparse, type(self).__name__)
+        if _weight is not None:
+            expect(tuple(_weight.shape) == (num_embeddings, embedding_dim), "Embedding",
+                   f"a weight of shape {[num_embeddings, embedding_dim]}", list(_weight.shape))
+            self.weight = Parameter(_weight)
+        else:
+            self.weight = Parameter(_core.empty(num_embeddings, embedding_dim))
+            self.reset_parameters()
+        placed(self, device, dtype)
+
+    def reset_parameters(self):
+        """New first values."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            self.weight.detach()[self.padding_idx] = 0.0
+
+    @classmethod
+    def from_pretrained(cls, embeddings, freeze=True, **settings):
+        """A layer on the rows of `embeddings`, which are trained unless `freeze`."""
+        expect(embeddings.ndim == 2, cls.__name__, "rows of two axes", list(embeddings.shape))
+        made = cls(embeddings.shape[0], embeddings.shape[1], _weight=embeddings, **settings)
+        made.weight.requires_grad_(not freeze)
+        return made
 
     def forward(self, input):  # noqa: A002
-        return F.embedding(input, self.weight, self.padding_idx)
+        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
+                           self.scale_grad_by_freq)
 
     def extra_repr(self):
-        return f"{self.num_embeddings}, {self.embedding_dim}"
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        for name, usual in (("padding_idx", None), ("max_norm", None), ("norm_type", 2.0),
+                            ("scale_grad_by_freq", False), ("sparse", False)):
+            value = getattr(self, name)
+            if value is not usual and value != usual:
+                text += f", {name}={value}"
+        return text
 
 
-class Dropout(Module):
-    """In training zeroes values with probability p and scales the rest."""
+class EmbeddingBag(Embedding):
+    """The sum, mean or maximum of the rows of each bag of whole numbers."""
 
-    def __init__(self, p=0.5, inplace=False):
-        super().__init__()
-        _expect(0.0 <= p <= 1.0, "Dropout", "p in [0, 1]", p)
-        self.p = p
+    def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0,
+                 scale_grad_by_freq=False, mode="mean", sparse=False, _weight=None,
+                 include_last_offset=False, padding_idx=None, device=None, dtype=None):
+        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type,
+                         scale_grad_by_freq, sparse, _weight, device, dtype)
+        expect(mode in ("sum", "mean", "max"), "EmbeddingBag", "the mode sum, mean or max", mode)
+        self.mode, self.include_last_offset = mode, include_last_offset
 
-    def forward(self, input):  # noqa: A002
-        return F.dropout(input, self.p, self.training)
+    def forward(self, input, offsets=None, per_sample_weights=None):  # noqa: A002
+        return F.embedding_bag(input, self.weight, offsets, self.max_norm, self.norm_type,
+                               self.scale_grad_by_freq, self.mode, False, per_sample_weights,
+                               self.include_last_offset, self.padding_idx)
 
     def extra_repr(self):
-        return f"p={self.p}"
-
-
-class _Pool2d(Module):
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False):
-        super().__init__()
-        self.kernel_size, self.padding, self.ceil_mode = kernel_size, padding, ceil_mode
-        self.stride = kernel_size if stride is None else stride
-
-    def extra_repr(self):
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
-class MaxPool2d(_Pool2d):
-    """The largest value of each window."""
-
-    def forward(self, input):  # noqa: A002
-        return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode)
-
-
-class AvgPool2d(_Pool2d):
-    """The mean of each window."""
-
-    def forward(self, input):  # noqa: A002
-        return F.avg_pool2d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode)
-
-
-class AdaptiveAvgPool2d(Module):
-    """Means of windows that cover the image."""
-
-    def __init__(self, output_size):
-        super().__init__()
-        self.output_size = output_size
-
-    def forward(self, input):  # noqa: A002
-        return F.adaptive_avg_pool2d(input, self.output_size)
+        return super().extra_repr() + f", mode={self.mode}"
 
 
 class Flatten(Module):
@@ -257,3 +187,21 @@ class Flatten(Module):
 
     def forward(self, input):  # noqa: A002
         return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self):
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """One axis as several, of the sizes `unflattened_size`."""
+
+    def __init__(self, dim, unflattened_size):
+        super().__init__()
+        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+
+    def forward(self, input):  # noqa: A002
+        dim = self.dim % input.ndim
+        return input.reshape(*input.shape[:dim], *self.unflattened_size, *input.shape[dim + 1:])
+
+    def extra_repr(self):
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -2,6 +2,9 @@
 from collections import OrderedDict
 
 from weft import _core
+from weft._device import cpu_device
+from weft.nn import state
+from weft.nn.hooks import KINDS, Hooked, Hooks, run
 from weft.nn.parameter import Parameter
 from weft.nn.registry import Registry
 
@@ -9,7 +12,7 @@ Tensor = _core.Tensor
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
-class Module:
+class Module(Hooked):
     """Derive, make layers in __init__ and compute in forward(); call the module to run it.
 
     What is assigned is registered by its kind: Parameters, Modules, and buffers once
@@ -33,13 +36,24 @@ class Module:
                 registry.show_in(self)
             else:
                 self.__dict__[name] = Registry(self, registry)
+        for kind in KINDS:  # a copy has the same hooks in dicts of its own
+            if kind in state:
+                self.__dict__[kind] = Hooks(state[kind])
 
     def forward(self, *args, **kwargs):
         """What the module computes."""
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *args, **kwargs):
+        if self._has_hooks:
+            return run(self, args, kwargs)
         return self.forward(*args, **kwargs)
+
+    def __getattr__(self, name):
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *(name for kind in self._registries() for name in kind)})
 
     def __setattr__(self, name, value):
         own = self.__dict__
@@ -47,8 +61,9 @@ class Module:
             raise AttributeError(
                 f"call super().__init__() before assigning {type(self).__name__}.{name}")
         if isinstance(value, (Parameter, Module)):
-            self._unregister(name)
-            own["_parameters" if isinstance(value, Parameter) else "_modules"][name] = value
+            kind = "_parameters" if isinstance(value, Parameter) else "_modules"
+            self._unregister(name, kind)
+            own[kind][name] = value
         elif name in own["_buffers"]:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(f"the buffer {name} must be a tensor or None, got {type(value)}")
@@ -67,9 +82,11 @@ class Module:
             super().__delattr__(name)
         self._unregister(name)
 
-    def _unregister(self, name):
-        for registry in self._registries():
-            registry.pop(name, None)
+    def _unregister(self, name, kept=None):
+        """Forgets what has that name; an entry of the registry `kept` stays in its place."""
+        for kind in _REGISTRIES:
+            if kind != kept:
+                self.__dict__[kind].pop(name, None)
 
     def _registries(self):
         return [self.__dict__[name] for name in _REGISTRIES]
@@ -78,15 +95,16 @@ class Module:
         """The same as assigning; `param` may be None."""
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(f"register_parameter() expects a Parameter or None, got {type(param)}")
-        self._unregister(name)
+        self._unregister(name, "_parameters")
         self._parameters[name] = param
         self.__dict__[name] = param
 
     def register_buffer(self, name, tensor, persistent=True):
         """A tensor that belongs to the state but is not trained."""
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"register_buffer() expects a tensor or None, got {type(tensor)}")
-        self._unregister(name)
+            raise TypeError(f"register_buffer(): {name} must be a tensor or None, got "
+                            f"{type(tensor).__name__}")
+        self._unregister(name, "_buffers")
         self._buffers[name] = tensor
         self.__dict__[name] = tensor
         if not persistent:
@@ -94,7 +112,10 @@ class Module:
 
     def add_module(self, name, module):
         """The same as assigning."""
-        self._unregister(name)
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{type(self).__name__}: the part {name!r} must be a Module or None, got "
+                            f"{type(module).__name__}")
+        self._unregister(name, "_modules")
         self._modules[name] = module
         self.__dict__[name] = module
 
@@ -152,41 +173,60 @@ class Module:
         """The buffers of this and all parts."""
         return iter(buffer for _, buffer in self.named_buffers(recurse=recurse))
 
-    def _state(self, prefix=""):
-        # Not by named_modules(): what is shared stands under each of its names, as in PyTorch.
-        for name, parameter in self._own_parameters():
-            if parameter is not None:
-                yield prefix + name, parameter
-        for name, buffer in self._own_buffers():
-            if buffer is not None and name not in self._non_persistent:
-                yield prefix + name, buffer
-        for name, part in self.named_children():
-            yield from part._state(f"{prefix}{name}.")
-
-    def state_dict(self):
+    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
         """Names and values of parameters and buffers; the values share their memory."""
-        return OrderedDict((name, value.detach()) for name, value in self._state())
+        if args:  # an old order of arguments
+            given = (*args, *(destination, prefix, keep_vars)[len(args):])
+            destination, prefix, keep_vars = given  # type: ignore[misc]
+        return state.save_to(self, OrderedDict() if destination is None else destination, prefix,
+                             keep_vars)
 
     def load_state_dict(self, state_dict, strict=True):
-        """Copies values by name. Returns (missing_keys, unexpected_keys), which must be empty if
+        """Copies values by name. Returns missing_keys and unexpected_keys, which must be empty if
         strict; a wrong shape raises either way, and then nothing is copied."""
-        own = dict(self._state())
-        missing = [name for name in own if name not in state_dict]
-        unexpected = [name for name in state_dict if name not in own]
-        wrong = [f"{name}: expected {tuple(own[name].shape)}, got {tuple(value.shape)}"
-                 for name, value in state_dict.items()
-                 if name in own and tuple(own[name].shape) != tuple(value.shape)]
-        if wrong or (strict and (missing or unexpected)):
-            raise _core.InvalidArgumentError(
-                f"[load_state_dict] of {type(self).__name__}: missing {missing}, unexpected "
-                f"{unexpected}, of wrong shape {wrong}")
-        for name, value in state_dict.items():
-            if name in own:
-                own[name].data.copy_(_core.asarray(value).detach())
-        return missing, unexpected
+        return state.load_into(self, state_dict, strict)
+
+    def get_extra_state(self):
+        """State beside tensors: a class that defines this and set_extra_state() has it in its
+        state_dict()."""
+        raise NotImplementedError(f"{type(self).__name__} has no get_extra_state()")
+
+    def set_extra_state(self, state):
+        """Takes what get_extra_state() gave."""
+        raise NotImplementedError(f"{type(self).__name__} has no set_extra_state()")
+
+    def get_submodule(self, target):
+        """The part of that name, "a.b.c"; "" is this."""
+        found = self
+        for name in target.split(".") if target else ():
+            part = found._modules.get(name)
+            if part is None:
+                raise AttributeError(f"{type(found).__name__} has no part {name!r}")
+            found = part
+        return found
+
+    def _entry(self, target, kind, what):
+        place, _, name = target.rpartition(".")
+        owner = self.get_submodule(place)
+        if name not in getattr(owner, kind):
+            raise AttributeError(f"{type(owner).__name__} has no {what} {name!r}")
+        return getattr(owner, kind)[name]
+
+    def get_parameter(self, target):
+        """The parameter of that name, "a.b.weight"."""
+        return self._entry(target, "_parameters", "parameter")
+
+    def get_buffer(self, target):
+        """The buffer of that name."""
+        return self._entry(target, "_buffers", "buffer")
+
+    def _get_name(self):
+        return type(self).__name__
 
     def train(self, mode=True):
         """Sets this and all parts to training, or to evaluation."""
+        if not isinstance(mode, (bool, int)):
+            raise TypeError(f"train(): argument 'mode' must be bool, got {type(mode).__name__}")
         for module in self.modules():
             module.__dict__["training"] = bool(mode)
         return self
@@ -214,15 +254,28 @@ class Module:
 
     def to(self, *args, **kwargs):
         """Parameters and buffers of floating types in another type; the device must be the CPU."""
+
+        def converted(value):
+            plain = value.detach()
+            return plain.to(*args, **kwargs) if value.is_floating_point() else plain
+
+        return self._apply(converted)
+
+    def _apply(self, fn):
+        """Replaces the values of parameters and buffers by fn(values)."""
         for module in self.modules():
             for registry in (module._parameters, module._buffers):
-                for name, value in list(registry.items()):
+                for value in registry.values():
                     if value is None:
                         continue
-                    converted = value.detach().to(*args, **kwargs)
-                    if value.is_floating_point() and converted.dtype is not value.dtype:
-                        value.data = converted
+                    changed = fn(value)
+                    if changed is not value and changed.dtype is not value.dtype:
+                        value.data = changed
         return self
+
+    def type(self, dst_type):
+        """to(dst_type)."""
+        return self.to(dst_type)
 
     def float(self):
         """to(weft.float32)."""
@@ -232,8 +285,24 @@ class Module:
         """to(weft.float64)."""
         return self.to(_core.float64)
 
+    def half(self):
+        """to(weft.float16)."""
+        return self.to(_core.float16)
+
+    def bfloat16(self):
+        """to(weft.bfloat16)."""
+        return self.to(_core.bfloat16)
+
     def cpu(self):
         """Itself."""
+        return self
+
+    def cuda(self, device=None):
+        """Raises: this build computes on the CPU."""
+        cpu_device("cuda" if device is None else device)
+
+    def share_memory(self):
+        """Itself: workers of DataLoader get values, not modules."""
         return self
 
     def extra_repr(self):
@@ -241,8 +310,13 @@ class Module:
         return ""
 
     def __repr__(self):
+        own = self.extra_repr()
         parts = [f"({name}): " + repr(part).replace("\n", "\n  ")
-                 for name, part in self.named_children()]
+                 for name, part in self._modules.items()]
+        name = self._get_name()
         if not parts:
-            return f"{type(self).__name__}({self.extra_repr()})"
-        return f"{type(self).__name__}(\n  " + "\n  ".join(parts) + "\n)"
+            lines = own.split("\n")
+            return f"{name}({own})" if len(lines) == 1 else (
+                f"{name}(\n  " + "\n  ".join(lines) + "\n)")
+        lines = (own.split("\n") if own else []) + parts
+        return f"{name}(\n  " + "\n  ".join(lines) + "\n)"

@@ -55,7 +55,7 @@ class Registry(dict):
         for name, value in dict(*others, **entries).items():
             self[name] = value
 
-    def __ior__(self, other):
+    def __ior__(self, other):  # type: ignore[misc]
         self.update(other)
         return self
 

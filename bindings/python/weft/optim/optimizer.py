@@ -19,6 +19,9 @@ class Optimizer:
     weft.no_grad(); self.state[parameter] is a dict that it may fill, and state_dict() writes."""
 
     def __init__(self, params, defaults):
+        if not isinstance(defaults, dict):
+            raise TypeError(f"{type(self).__name__}(): argument 'defaults' must be a dict, got "
+                            f"{type(defaults).__name__}")
         self.defaults = defaults
         self.state = collections.defaultdict(dict)
         self.param_groups = []
@@ -31,7 +34,7 @@ class Optimizer:
                             f"{type(params).__name__}: {advice}")
         groups = list(params)
         if not groups:
-            raise _mistake(f"[{type(self).__name__}] expected parameters, got an empty list")
+            raise _mistake(f"[{type(self).__name__}] expected parameters, got an empty list of them")
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -63,9 +66,11 @@ class Optimizer:
                 raise TypeError(f"[{type(self).__name__}] an optimizer expects tensors, got "
                                 f"{type(parameter).__name__}")
             if not parameter.is_leaf:
-                raise _mistake(f"[{type(self).__name__}] expected leaves, got a result")
+                raise _mistake(f"[{type(self).__name__}] expected parameters, each a leaf, got the "
+                               "result of an operation: pass the tensor itself, or .detach() it")
             if id(parameter) in known:
-                raise _mistake(f"[{type(self).__name__}] a parameter is there twice")
+                raise _mistake(f"[{type(self).__name__}] expected each parameter once, got one that is "
+                               "there twice, in one group or in two")
             known.add(id(parameter))
         self._check(group)
         self.param_groups.append(group)
@@ -215,6 +220,9 @@ class NativeOptimizer(Optimizer):
         """One step. `closure`, if given, computes the loss again and returns it."""
         loss = None
         if closure is not None:
+            if not callable(closure):
+                raise TypeError(f"step(): argument 'closure' must be a function, got "
+                                f"{type(closure).__name__}")
             with enable_grad():
                 loss = closure()
         _optimizer_step(self.rule, self.param_groups, self.state)

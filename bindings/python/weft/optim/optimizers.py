@@ -21,7 +21,7 @@ class SGD(NativeOptimizer):
     def _check(self, group):
         super()._check(group)
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
-            raise _core.InvalidArgumentError("[SGD] Nesterov needs momentum and no dampening")
+            raise _core.InvalidArgumentError("[SGD] expected momentum above 0 and dampening=0 beside nesterov=True")
 
 
 class Adam(NativeOptimizer):

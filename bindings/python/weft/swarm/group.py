@@ -165,6 +165,7 @@ class Swarm:
         self.timeout = float(timeout)
         self._last_round = group.get("rounds", 0)
         self._round = 0
+        self._parts, self._opened = [], None  # of a round that open() has opened
         self._turn = None         # given by the group and not yet used
         self._unconfirmed = None  # a round whose result is handed over, not yet told as applied
         chosen = _swarm.Options()
@@ -205,6 +206,22 @@ class Swarm:
     def finished(self):
         """Whether the group's last round is done; never where it has no `rounds`."""
         return 0 < self._last_round <= self._round
+
+    @property
+    def behind(self):
+        """Whether the next all_reduce() gives the result of a round that the others have done
+        without this peer, so that a part of its own would count nothing: do not compute one. Waits
+        until it is known what comes next, at most `timeout`. Always False with `apply`."""
+        if self._apply is not None:
+            return False
+        self.applied()
+        deadline = self._deadline(None)
+        while True:
+            turn = self._turn = self._next(deadline)
+            if turn.kind in ("train", "apply"):
+                return turn.kind == "apply"
+            self._turn = None
+            self._follow(turn)
 
     def status(self):
         """state, members, round, view_changes, rounds_rerun, bytes_sent, ... as a dict."""
@@ -249,6 +266,43 @@ class Swarm:
             self._peer.read(views, op == "mean")
             self._round = self._unconfirmed = turn.round
             return arrays
+
+    def open(self, sizes, *, weight=1.0, timeout=None):
+        """Opens the next round before its arrays, of so many elements each, are there: contribute()
+        hands them over one by one, and each travels while the next is computed; close_round() waits
+        for the rest. False where this member has no part in what comes next (it is behind): then
+        use all_reduce()."""
+        self.applied()
+        deadline = self._deadline(timeout)
+        turn = self._turn = self._next(deadline)
+        if turn.kind != "train":
+            return False
+        self._turn = None
+        self._peer.open_parts([int(size) for size in sizes], weight)
+        self._parts = [None] * len(sizes)
+        self._opened = (turn, weight)
+        return True
+
+    def contribute(self, index, array):
+        """Array number `index` of the open round, float32. Until close_round() nobody may write to
+        it."""
+        view, = exchanged(array)
+        self._peer.contribute(index, view)
+        self._parts[index] = array
+
+    def close_round(self, *, op="mean", timeout=None):
+        """Waits for the open round and puts the sum or mean into the arrays that it was given, as
+        all_reduce() does; gives them back."""
+        if self._opened is None:
+            raise weft.InvalidArgumentError("close_round: expected a round that open() has opened")
+        (turn, weight), self._opened = self._opened, None
+        arrays, self._parts = self._parts, []
+        deadline = self._deadline(timeout)
+        if not self._finish(turn, deadline):
+            return self.all_reduce(arrays, op=op, weight=weight, timeout=timeout)
+        self._peer.read(exchanged(arrays), op == "mean")
+        self._round = self._unconfirmed = turn.round
+        return arrays
 
     def applied(self):
         """The result of the last round is in the state: tell the others its hash. all_reduce() and
@@ -312,6 +366,10 @@ class Swarm:
     def _train(self, turn, views, weight, deadline):
         """Whether the round was committed; False: it is to be run again."""
         self._peer.begin(views, weight)
+        return self._finish(turn, deadline)
+
+    def _finish(self, turn, deadline):
+        """The same of a round that is open."""
         try:
             while time.monotonic() < deadline and not self._peer.round_ended(WAIT_SECONDS):
                 pass

@@ -71,6 +71,7 @@ class SwarmOptimizer:
                     "outer_momentum": float(outer_momentum)}
         self._anchor = self._momentum = None
         self._steps_alone = 0
+        self._travelling = False  # a round that backward() has opened
         state = _State(self)
         if ticket:
             from .group import GROUP_OPTIONS
@@ -113,6 +114,47 @@ class SwarmOptimizer:
         else:
             self._step_alone(weight)
         return loss
+
+    def backward(self, loss, *, weight=1.0):
+        """loss.backward(), during which each gradient travels as soon as it is complete, so that
+        the next step() waits for the rest only. Gradients that earlier backward()s have left are
+        added to. Between this and step() nothing may change them: clip before step() with the plain
+        loss.backward(). With local_steps there is nothing to overlap, and it is the plain one."""
+        hooked = [p for p in self._parameters if hasattr(p, "register_hook")]
+        if self.local_steps > 1 or len(hooked) < len(self._parameters):
+            loss.backward()
+            return
+        sizes = [int(numpy.prod(value.shape)) for value in self._parameters + self._buffers]
+        if not self.swarm.open(sizes, weight=weight):
+            loss.backward()
+            return
+        travelling = [numpy.empty(tuple(value.shape), numpy.float32)
+                      for value in self._parameters + self._buffers]
+        waiting = set(range(len(sizes)))
+
+        def contribute(index, values):
+            travelling[index][...] = values
+            waiting.discard(index)
+            self.swarm.contribute(index, travelling[index])
+
+        def complete(index, parameter, gradient):
+            before = parameter.grad
+            contribute(index, as_float32(gradient if before is None else gradient + before)[0])
+
+        handles = [p.register_hook(lambda gradient, i=i, p=p: complete(i, p, gradient))
+                   for i, p in enumerate(self._parameters)]
+        try:
+            loss.backward()
+            for index in sorted(waiting):
+                source = (self._gradients() + self._buffers)[index]
+                contribute(index, as_float32(source)[0])
+        except BaseException:
+            self.swarm.close()  # others may hold pieces of a part that will not come again
+            raise
+        finally:
+            for handle in handles:
+                handle.remove()
+        self._travelling = True
 
     def leave(self, timeout=10.0):
         """Leaves the swarm; the parameters stay as they are."""
@@ -161,6 +203,14 @@ class SwarmOptimizer:
         return [parameter.grad for parameter in self._parameters]
 
     def _step_together(self, weight):
+        if self._travelling:
+            self._travelling = False
+            means = self.swarm.close_round()
+            for value, mean in zip(self._gradients() + self._buffers, means):
+                put_float32(value, mean)
+            self._step_optimizer()
+            self.swarm.applied()
+            return
         exchanged = self._gradients() + self._buffers
         pairs = [as_float32(value) for value in exchanged]
         self.swarm.all_reduce([values for values, _ in pairs], weight=weight)

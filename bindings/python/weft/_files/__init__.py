@@ -77,8 +77,17 @@ def _rebuild(node, tensors, depth=0):
     raise _damaged("an object of no known kind")
 
 
-def save(obj, f):
-    """Writes `obj` to the path `f`: a crash leaves the old file or the new one."""
+def save(obj, f, pickle_module=None, pickle_protocol=None, _use_new_zipfile_serialization=True):
+    """Writes `obj` to the path `f`: a crash leaves the old file or the new one; or into a file that
+    is open for writing bytes."""
+    if hasattr(f, "write"):
+        def write(path):
+            save(obj, path)
+            with open(path, "rb") as file:
+                f.write(file.read())
+
+        _with_file(b"", write)
+        return
     if _flat(obj):
         _core._save(os.fspath(f), [(name, value.detach()) for name, value in obj.items()], {})
         return
@@ -94,29 +103,63 @@ def _tree(text):
         raise _damaged("it is no JSON") from None
 
 
-def _check_is_ours(path):
-    """Raises, and says how to convert it, if the file is one of torch.save()'s."""
-    with open(path, "rb") as file:
-        first = file.read(4)
-    if first == b"PK\x03\x04" or first[:1] == b"\x80" and first[1:2] in (b"\x02", b"\x03", b"\x04"):
+def _is_archive(first):
+    """Whether a file that begins so is one of torch.save(); raises for its form before 1.6."""
+    if first[:1] == b"\x80" and first[1:2] in (b"\x02", b"\x03", b"\x04"):
         raise _core.CorruptError(
-            f"{path}: [load] this is a pickle of torch.save(), which Weft does not run. Where "
-            "PyTorch is, convert it: state = torch.load(path, map_location='cpu'); weft.save("
-            "{name: weft.from_numpy(value.numpy()) for name, value in state.items()}, new_path); "
-            "or safetensors.torch.save_file(state, new_path)")
+            "[load] this is a pickle, as torch.save() wrote it before PyTorch 1.6; Weft reads the "
+            "form since then. Where PyTorch is, convert it: torch.save(torch.load(path, "
+            "map_location='cpu'), new_path)")
+    return first == b"PK\x03\x04"
 
 
-def load(f, map_location=None, *, weights_only=True):
-    """What save() wrote, or a dict of the tensors of any safetensors file. Nothing but values is
-    ever read, whatever `weights_only` says."""
-    path = os.fspath(f)
+def _load_path(path):
     if os.path.isfile(path):
-        _check_is_ours(path)
+        with open(path, "rb") as file:
+            if _is_archive(file.read(4)):
+                from weft._files import torch_file
+
+                return torch_file.read(file)
     named, metadata = _core._load(path)
     tensors = dict(named)
     if _TREE not in metadata:
         return tensors
+    return _rebuild(_tree(metadata[_TREE]), tensors)
+
+
+def _with_file(content, use):
+    """use(path) of a temporary file, with `content` at first."""
+    import tempfile
+
+    handle, path = tempfile.mkstemp(suffix=".safetensors")
     try:
-        return _rebuild(_tree(metadata[_TREE]), tensors)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        return use(path)
+    finally:
+        os.unlink(path)
+
+
+def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None):
+    """What save() wrote, the tensors of any safetensors file, or those of a file of torch.save();
+    from a path or a file that is open for reading bytes. Nothing but values is ever read, whatever
+    `weights_only` says."""
+    _check_location(map_location)
+    if hasattr(f, "read"):
+        return _with_file(f.read(), _load_path)
+    path = os.fspath(f)
+    try:
+        return _load_path(path)
     except _core.CorruptError as damaged:
+        if str(damaged).startswith(path):
+            raise
         raise _core.CorruptError(f"{path}: {damaged}") from None
+
+
+def _check_location(place):
+    """Raises unless it is the CPU, or a function or dict of PyTorch, which say where a GPU's
+    tensors go: here all are on the CPU."""
+    if place is not None and not callable(place) and not isinstance(place, dict):
+        from weft._device import cpu_device
+
+        cpu_device(place)

@@ -1,0 +1,1 @@
+"""What weft.nn.functional consists of, by subject; programs import weft.nn.functional."""
