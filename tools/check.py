@@ -4,12 +4,13 @@
 Stages, in this order: layout (tools/tidy.py, its own test and tools/public_headers.py), format,
 release (every ctest of the release build), headers, batches and alone (headers and sources compiled
 with their own includes only: a part of them; and the sources of a target as one, see
-tools/compile_sources.py), asan and tsan (the ctests labelled fast, built with sanitizers; which of
-them: tools/sanitizer_slices.py; --whole: all), clang-tidy (see tools/clang_tidy.py: the folders that changed, and
-others until its minutes are over), which analyses threads, too. Where it does not look at all
-folders, the stage thread-safety (tools/thread_safety.py) does that; else it runs by --stage only,
-as do odr (a link in which g++ finds names that two sources define differently) and aarch64 (a
-build for another processor, tested in an emulator: tools/aarch64.py).
+tools/compile_sources.py), asan and tsan (the ctests labelled fast, built with sanitizers, first the
+one that the commit draws; which tests: tools/sanitizer_slices.py; --whole: all), clang-tidy (see
+tools/clang_tidy.py: the folders that changed, and others until its minutes are over), which analyses
+threads, too. Where it does not look at all folders, the stage thread-safety
+(tools/thread_safety.py) does that; else it runs by --stage only, as do odr (a link in which g++
+finds names that two sources define differently) and aarch64 (a build for another processor, tested
+in an emulator: tools/aarch64.py).
 SLICES are bounded, and in a whole run they begin nothing more once its --minutes are over, so that a
 slow machine ends in time; a line names what was left out, which --stage runs.
 --quick is for people at work: layout, format, and the unit tests of the folders that changed.
@@ -67,13 +68,14 @@ def python_option(preset):
     return [f"-DWEFT_PYTHON={'ON' if found else 'OFF'}"]
 
 
-def configure(tally, preset):
-    """Configures a preset with its tests; False, and a failure, if that failed."""
+def configure(tally, preset, whole=False):
+    """Configures a preset with its tests, or of a sanitizer's with their slice unless `whole`; False,
+    and a failure, if that failed."""
     python = python_option(preset)
     if python == ["-DWEFT_PYTHON=OFF"]:
-        tally.skip("python/package", "NumPy or pybind11 of /usr/bin/python3 is not installed")
+        tally.skip("python", "NumPy or pybind11 of /usr/bin/python3 is not installed")
     ran = run(["cmake", "--preset", preset, "-DWEFT_TESTS=ON",
-               *sanitizer_slices.cmake_options(preset), *python])
+               *sanitizer_slices.cmake_options(preset, whole), *python])
     if ran.returncode != 0:
         tally.add(f"{preset}: configure", 0, 1, 0, ran.stdout)
     return ran.returncode == 0
@@ -143,10 +145,10 @@ class BuildAhead:
         return preset not in self.finished or self.finished[preset].wait(seconds)
 
 
-def build(tally, preset):
+def build(tally, preset, whole=False):
     """Configures and builds the whole of a preset; False, and a failure, if that failed."""
     began = time.time()
-    if not configure(tally, preset) or not compile_targets(tally, preset, "all"):
+    if not configure(tally, preset, whole) or not compile_targets(tally, preset, "all"):
         return False
     if preset == "release":
         tally.command("no source takes most of the build", [
@@ -157,7 +159,7 @@ def build(tally, preset):
 def run_preset(tally, part, only, labels=None, ahead=None, minutes=0):
     """Builds a preset and runs the part of its tests that a Slice names; `ahead` builds beside them."""
     preset = part.preset
-    if not build(tally, preset):
+    if not build(tally, preset, part.whole):
         return
     tests = ctests(preset)
     chosen = [name for name in tests if (not only or only in name)
@@ -241,8 +243,8 @@ def parse(arguments):
                         help="asan and tsan each begin no further program after so many minutes "
                              "(default 8; 0: no limit)")
     parser.add_argument("--alone-minutes", type=float, default=1.0,
-                        help="compiling sources alone stops after so many minutes (default 1), "
-                             "headers after half of that")
+                        help="compiling sources alone, and those of a target as one, each stop "
+                             "after so many minutes (default 1), headers after half of that")
     parser.add_argument("--rules-minutes", type=float, default=2.0,
                         help="clang-tidy begins with no further target after so many minutes, but "
                              "for those with changed files (default 2; 0: looks at all)")
@@ -263,7 +265,7 @@ def stage_release(tally, options):
     """The release build and its tests, and where those with sanitizers follow, their builds beside
     the last of them."""
     whole = not (options.only or options.fast or options.stage)
-    options.ahead = BuildAhead(tally, ["asan", "tsan"]) if whole else None
+    options.ahead = BuildAhead(tally, sanitizer_slices.presets_by_turn()) if whole else None
     run_preset(tally, Slice("release"), options.only, {"fast"} if options.fast else None,
                options.ahead)
 
@@ -319,7 +321,8 @@ STAGES = {
         "headers compile alone", ["python3", "tools/tidy.py", "--headers", "--minutes",
                                   str(options.alone_minutes / 2)]),
     "batches": lambda tally, options: tally.command(
-        "sources compile in any batch", ["python3", "tools/compile_sources.py", "together"]),
+        "sources compile in any batch", ["python3", "tools/compile_sources.py", "together",
+                                         "--minutes", str(options.alone_minutes)]),
     "alone": lambda tally, options: tally.command(
         "sources compile alone", ["python3", "tools/compile_sources.py", "alone", "--minutes",
                                   str(options.alone_minutes)]),
@@ -345,6 +348,12 @@ def minutes_left(options, start):
     return max(0.1, options.minutes - (time.monotonic() - start) / 60)
 
 
+def by_turn(stages):
+    """The stages, those with sanitizers in the order that the commit draws."""
+    order = iter(sanitizer_slices.presets_by_turn())
+    return [next(order) if stage in sanitizer_slices.PRESETS else stage for stage in stages]
+
+
 def run_stages(tally, options, stages, start):
     for stage in stages:
         over = not options.stage and time.monotonic() - start > 60 * options.minutes
@@ -360,7 +369,7 @@ def main(arguments):
     options.ahead = None  # what builds ASan's tree beside the release tests
     covered = shutil.which("clang-tidy-14") and options.rules_minutes == 0
     left_out = BY_HAND | (IN_CLANG_TIDY if covered else set())
-    stages = options.stage or [name for name in STAGES if name not in left_out]
+    stages = options.stage or by_turn([name for name in STAGES if name not in left_out])
     if not options.stage and options.only:
         stages = ["release"]
     elif not options.stage and options.fast:

@@ -2,14 +2,16 @@
 """Compiles sources otherwise than the build does, which compiles them in batches (syntax only).
 
 usage: tools/compile_sources.py alone [--minutes M] [--build DIR]
-       tools/compile_sources.py together [--build DIR]
+       tools/compile_sources.py together [--minutes M] [--build DIR]
   alone     each source with its own includes and nothing else: whether it has all it needs. Changed
             files come first, then the others in an order drawn from the commit; where the minutes
             run out, each commit looks at another part. A source that was compiled before and has
             not changed, nor a header of ours below it, is not compiled again.
   together  all sources of each target's batches as one: whether two of them give one name to
-            different things. If not, every way to divide them into batches compiles. A target is
-            not compiled again while none of its sources changes, nor a header of ours below them.
+            different things. If not, every way to divide them into batches compiles. Targets with
+            changed files come first, then the others in an order drawn from the commit, until the
+            minutes run out. A target is not compiled again while none of its sources changes, nor
+            a header of ours below them.
 Prints what the compiler says, then "N passed, N failed", a check a source or target.
 """
 import argparse
@@ -41,16 +43,24 @@ def compile_source(source, flags, text=None):
     return "\n".join(said[:LINES_SHOWN])
 
 
-def compile_together(build, jobs):
-    """[(target, what was wrong)] of the targets with batches, but for tests: each of their sources
-    has a namespace of its own."""
+def compile_together(build, jobs, minutes):
+    """[(target, what was wrong)] of the targets with batches there was time for, and how many were
+    left out. Tests' are not among them: each of their sources has a namespace of its own."""
     batched = [one for one in compile_flags.sources(build)
                if one.batched and not one.target.endswith("_test")]
-    groups = [(target, list(group))
-              for target, group in itertools.groupby(batched, lambda one: one.target)]
+    groups = [list(group) for _, group in itertools.groupby(batched, lambda one: one.target)]
+    by_path = {group[0].path: group for group in groups}
+    deadline = time.monotonic() + 60 * minutes
+
+    def work(paths):
+        if time.monotonic() > deadline:
+            return None
+        return compile_as_one(by_path[paths[0]])
+    turn = turns.by_turn([[one.path for one in group] for group in groups])
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        said = pool.map(lambda group: compile_as_one(group[1]), groups)
-        return [(target, words) for (target, _), words in zip(groups, said)], 0
+        said = list(zip(turn, pool.map(work, turn)))
+    done = [(by_path[paths[0]][0].target, words) for paths, words in said if words is not None]
+    return done, len(said) - len(done)
 
 
 def compile_as_one(group):
@@ -103,15 +113,14 @@ def main(arguments):
         print(f"{options.build} is not configured: build first")
         print("0 passed, 1 failed")
         return 1
-    if options.how == "together":
-        results, left = compile_together(options.build, options.jobs)
-    else:
-        results, left = compile_alone(options.build, options.jobs, options.minutes)
+    compile_some = compile_together if options.how == "together" else compile_alone
+    results, left = compile_some(options.build, options.jobs, options.minutes)
     for name, said in results:
         if said:
             print(f"{name}:\n{said}")
     if left:
-        print(f"time is over: {len(results)} of {len(results) + left} sources were compiled")
+        what = "targets" if options.how == "together" else "sources"
+        print(f"time is over: {len(results)} of {len(results) + left} {what} were compiled")
     failed = sum(1 for _, said in results if said)
     print(f"{len(results) - failed} passed, {failed} failed")
     return 1 if failed or not results else 0

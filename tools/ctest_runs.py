@@ -15,7 +15,7 @@ EXAMPLES = re.compile(r"^examples/")
 # virtual time.
 SIDE_BY_SIDE = {"fast", "slow", "isa"}
 # Begun first, so that no core waits for them in the end.
-LONG_TESTS = ("collective", "python/package", "op", "train", "net", "attack", "sim/memberships")
+LONG_TESTS = ("collective", "python/calls", "python/cases", "op", "train", "net", "attack", "sim/memberships")
 
 
 def ctests(preset):

@@ -5,6 +5,8 @@ reason:
   threads   ThreadSanitizer finds something only where threads of ours meet. Its build has only the
             folders THREADED_FOLDERS and, of their test files, only those that can start a thread
             (threaded_tests()); all others run in one thread, most of them in virtual time.
+  folders   AddressSanitizer's build has the unit tests of a third of the folders, which the commit draws.
+            To build and run those of all takes longer than everything else together.
   cases     LEFT_OUT_CASES: single cases that take minutes and no code that smaller ones do not have.
   parts     a program of PARTS takes minutes: its cases are dealt out to so many parts, of which one
             runs, which the commit draws.
@@ -20,6 +22,7 @@ import turns
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIBRARY = ROOT / "src" / "weft"
 INCLUDE = re.compile(r'^\s*#\s*include\s*"(weft/[^"]+)"', re.MULTILINE)
+PRESETS = ("asan", "tsan")
 OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
@@ -99,16 +102,35 @@ def threaded_tests():
     return names + [name for name in MORE_THREADED_TESTS if name not in names]
 
 
-def cmake_options(preset):
-    """What a preset is configured with, so that an earlier choice is undone, too."""
-    folders = ";".join(THREADED_FOLDERS) if preset == "tsan" else ""
-    tests = ";".join(threaded_tests()) if preset == "tsan" else ""
-    return [f"-DWEFT_FOLDERS={folders}", f"-DWEFT_TEST_FILES={tests}"]
-
-
 def drawn(text):
     """A number that the commit draws for a text."""
     return int(turns.drawn(turns.git("rev-parse", "HEAD").strip(), text), 16)
+
+
+def presets_by_turn():
+    """Both presets, first the one that the commit draws: a slow machine has no time for the other."""
+    return sorted(PRESETS, key=drawn)
+
+
+def drawn_folders():
+    """A third of the folders of the library, which the commit draws."""
+    folders = sorted(path.parent.name for path in LIBRARY.glob("*/CMakeLists.txt"))
+    return sorted(sorted(folders, key=drawn)[:(len(folders) + 2) // 3])
+
+
+def drawn_tests():
+    """The test files of these folders, relative to the root."""
+    return [path.relative_to(ROOT).as_posix() for folder in drawn_folders()
+            for path in sorted((LIBRARY / folder).rglob("*_test.cpp"))]
+
+
+def cmake_options(preset, whole=False):
+    """What a preset is configured with, so that an earlier choice is undone, too."""
+    folders = ";".join(THREADED_FOLDERS) if preset == "tsan" else ""
+    tests = threaded_tests() if preset == "tsan" else []
+    if preset == "asan" and not whole:
+        tests = drawn_tests()
+    return [f"-DWEFT_FOLDERS={folders}", f"-DWEFT_TEST_FILES={';'.join(tests)}"]
 
 
 class Slice:
@@ -116,7 +138,7 @@ class Slice:
 
     def __init__(self, preset, whole=False):
         self.preset = preset
-        self.sanitizer = preset in ("asan", "tsan")
+        self.sanitizer = preset in PRESETS
         self.whole = whole or not self.sanitizer
 
     def programs(self, names):

@@ -156,6 +156,19 @@ class SanitizerSlices(unittest.TestCase):
                 if thread.search(path.read_text()):
                     self.assertIn(path.relative_to(check.ROOT).as_posix(), tests)
 
+    def test_address_sanitizer_builds_the_tests_of_a_third_of_the_folders(self):
+        folders = sanitizer_slices.drawn_folders()
+        count = len(list(sanitizer_slices.LIBRARY.glob("*/CMakeLists.txt")))
+        self.assertEqual(len(folders), (count + 2) // 3)
+        tests = sanitizer_slices.cmake_options("asan")[1].split("=", 1)[1].split(";")
+        self.assertEqual({name.split("/")[2] for name in tests}, set(folders))
+        for name in tests:
+            self.assertTrue((check.ROOT / name).exists())
+        self.assertEqual(sanitizer_slices.cmake_options("asan", whole=True)[1],
+                         "-DWEFT_TEST_FILES=")
+        self.assertEqual(sanitizer_slices.cmake_options("release"),
+                         ["-DWEFT_FOLDERS=", "-DWEFT_TEST_FILES="])
+
     def test_what_a_program_gets(self):
         self.assertEqual(Slice("release").environment("gossip"), {})
         found = Slice("asan").environment("gossip")

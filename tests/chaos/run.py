@@ -178,8 +178,11 @@ class Run:
 
     def _listen(self):
         for member in self.members + self.latecomers:
-            for event in member.news():
-                self._hear(member, event)
+            self._listen_to(member)
+
+    def _listen_to(self, member):
+        for event in member.news():
+            self._hear(member, event)
 
     def _hear(self, member, event):
         kind = event["kind"]
@@ -262,6 +265,8 @@ class Run:
                            f"round for {now - member.moved_at:.1f} s: {member.words()}")
                 member.kill()
         elif not member.alive() and member.hurts == 0 and not member.leaving:
+            # Its last words may have come since all were heard.
+            self._listen_to(member)
             if member.summary is None or member.summary["status"] != "finished":
                 self._ended(member)
 

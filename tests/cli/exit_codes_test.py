@@ -45,6 +45,7 @@ def single_commands(folder, checkpoint):
     text = folder / "text.toml"
     text.write_text("[run]\nsteps = many\n")
     run = ["run", RECIPE, "--out", folder / "single", *ALONE]
+    compare = ["compare", RECIPE, "--seeds", "1", "--rounds", "2", "--peers", "2", "--out"]
     return [
         (0, (), ["version"]),
         (0, (), ["--help"]),
@@ -59,9 +60,18 @@ def single_commands(folder, checkpoint):
         (0, (), ["predict", checkpoint, rows_file(folder / "x.npy")]),
         (0, (), ["export", checkpoint, "--safetensors", folder / "w.safetensors"]),
         (0, (), [*run, "--steps", "2"]),
+        (0, (), [*compare, folder / "compared"]),
+        (0, (), [*compare, folder / "compared"]),
         (2, ("weft",), ["rnu"]),
+        (2, ("--variant",), ["compare", "--variant", "name: "]),
+        (2, ("--seeds",), ["compare", RECIPE, "--seeds", "x"]),
+        (2, ("--speed",), ["compare", RECIPE, "--speed", "x"]),
+        (2, ("group.wyre",), ["compare", RECIPE, "--vary", "group.wyre=f32"]),
+        (2, ("none.toml",), ["compare", folder / "none.toml"]),
+        (3, ("no comparison has made it", "choose another --out"), [*compare, folder]),
         (2, (), []),
         (2, ("topk",), ["methods", "topkk"]),
+        (2, ("expected the folder OUT of a run",), ["doctor", "--run", folder / "nowhere"]),
         (2, ("--stepz",), [*run, "--stepz", "3"]),
         (2, ("run.stepz",), [*run, "--set", "run.stepz=3"]),
         (2, ("run.steps",), [*run, "--set", "run.steps=-1"]),
@@ -261,6 +271,47 @@ def ctrl_c_while_nobody_answers_a_dial_ends_at_once():
             answered(late, "weft: interrupted", 130)
 
 
+def a_contender_that_is_refused_does_not_stop_the_others():
+    with scratch() as folder:
+        ahead = f"ahead: {RECIPE} local.steps=2 local.overlap=true local.outer=plain local.outer_rate=0.5"
+        end = weft("compare", "--variant", ahead, RECIPE, "--seeds", "2", "--rounds", "2", "--peers",
+                   "2", "--out", folder / "c")
+        reason = "local.overlap: simulated rounds do not overlap; expected false"
+        expect_end(end, 2, f"weft: ahead: {reason}")
+        expect("synthetic_mlp, seed 2: accuracy" in end.output, f"{end}")
+        expect(end.output.count("ahead, seed") == 1, f"it was tried again: {end}")
+        expect(reason in (folder / "c/compare.html").read_text(), "the report has no reason")
+
+
+def traces_of_machines_are_refused_by_line():
+    with scratch() as folder:
+        trace = folder / "trace.csv"
+        sim = ["sim", RECIPE, "--peers", "3", "--rounds", "2"]
+        trace.write_text("peer,time,event\n0,1,leave\n3,2,leave\n")
+        expect_end(weft(*sim, "--churn", trace), 2,
+                   f"weft: {trace}, line 3: expected a peer from 0 to 2, got '3'")
+        trace.write_text("0,100\n0,200\n")
+        expect_end(weft(*sim, "--speeds", trace), 2, f"{trace}, line 2: expected each peer once")
+        expect_end(weft(*sim, "--speeds", folder / "none"), 2, "--speeds:", "no such file")
+        expect_end(weft(*sim, "--churn", "leave=-1"), 2, "--churn: expected a rate")
+        expect_end(weft(*sim, "--disrupt", "leave=all:1@1"), 2, "--disrupt: expected leave or data")
+        expect_end(weft(*sim, "--disrupt", "leave=random:1@1"), 2, "group.exchange")
+        expect_end(weft(*sim, "--replay", folder), 2, "--replay:", "no such file")
+
+
+def ctrl_c_ends_a_comparison_and_what_is_done_stays():
+    with scratch() as folder:
+        command = ["compare", RECIPE, "--variant", f"long: {RECIPE} run.steps=1000000", "--seeds", "1",
+                   "--peers", "2", "--set", "run.steps=3", "--out", folder / "c"]
+        with Running(folder, *command) as running:
+            running.wait_text("synthetic_mlp, seed 1: accuracy")
+            answered(running, "weft: interrupted: the comparison ends", 130)
+        expect("It was interrupted" in (folder / "c/compare.html").read_text(), "no report")
+        expect(len(list((folder / "c/runs").iterdir())) == 1, "the result is gone")
+        end = weft(*command[:2], *command[4:])
+        expect(end.code == 0 and "(kept from before)" in end.output, f"{end}")
+
+
 def ctrl_c_ends_eval_predict_and_demo():
     with scratch() as folder:
         checkpoint = train(folder, "--set", "data.synthetic_samples=1048576", "--set",
@@ -363,6 +414,9 @@ TESTS = {test.__name__: test for test in (
     ctrl_c_before_the_first_round_promises_nothing,
     ctrl_c_while_data_are_made_ready_ends_at_once,
     ctrl_c_while_nobody_answers_a_dial_ends_at_once,
+    a_contender_that_is_refused_does_not_stop_the_others,
+    traces_of_machines_are_refused_by_line,
+    ctrl_c_ends_a_comparison_and_what_is_done_stays,
     ctrl_c_ends_eval_predict_and_demo,
     nothing_is_said_of_steps_that_were_not_taken,
     a_newcomer_is_told_that_it_joined_and_nobody_else,

@@ -3,6 +3,7 @@
 
 usage: json_test.py [NAME ...]
 """
+import json
 import pathlib
 import random
 import re
@@ -72,6 +73,9 @@ def single_answers(folder, checkpoint):
         "id": (["id", folder / "trained"], {"id": TEXT}),
         "doctor": (["doctor", "--listen", "127.0.0.1:0", "--out", folder],
                    {"step": TEXT, "result": TEXT, "text": TEXT, "remedy": TEXT}),
+        "doctor of a run": (["doctor", "--run", timed_run(folder / "timed")],
+                            {"healthy": FLAG, "members": LIST, "round": WHOLE, "logs": WHOLE,
+                             "text": TEXT}),
         "bench train": (["bench", "train", "--model", "mlp", "--seconds", "0.1"],
                         {"model": TEXT, "batch": WHOLE, "median_ms": NUMBER, "steps": WHOLE}),
         "bench train with a profile": (
@@ -82,6 +86,16 @@ def single_answers(folder, checkpoint):
         "bench allreduce": (["bench", "allreduce", "--peers", "2", "--bytes", "4096"],
                             {"peers": WHOLE, "bytes": WHOLE, "median_seconds": NUMBER}),
     }
+
+
+def timed_run(folder):
+    """The log of a healthy run of two peers."""
+    folder.mkdir()
+    (folder / "events.jsonl").write_text(json.dumps(
+        {"kind": "timings", "peer": "a", "peers": ["a", "b"], "round": 9, "rounds": 9,
+         "round_seconds": 0.5, "round_bytes": 1000.0, "compute_seconds": [0.4, 0.4],
+         "entry_seconds": [0.4, 0.4], "send_rates": [0.0, 0.0]}) + "\n")
+    return folder
 
 
 def each_command_answers_with_what_a_script_asks_for():
@@ -133,6 +147,32 @@ def a_simulation_ends_with_its_result():
          "virtual_seconds": NUMBER, "test_accuracy": NUMBER}, lines[-1], "sim")
     rounds = [line for line in lines if line["kind"] == "round"]
     expect(len(rounds) == 2, f"expected 2 rounds, got {rounds}")
+
+
+def a_comparison_tells_each_run_and_ends_with_its_results():
+    with scratch() as folder:
+        lines = answered("compare", RECIPE, "--vary", "group.wire=f32,bf16", "--seeds", "2",
+                         "--peers", "2", "--rounds", "4", "--out", folder / "c")
+        for line in lines[:-1]:
+            has({"run": WHOLE, "runs": WHOLE, "contender": TEXT, "seed": WHOLE, "kept": FLAG,
+                 "test_accuracy": NUMBER, "test_loss": NUMBER, "virtual_seconds": NUMBER,
+                 "bytes_sent": NUMBER, "seconds": NUMBER, "fault": TEXT}, line, "a run")
+        runs = [(line["contender"], line["seed"]) for line in lines[:-1]]
+        expect(runs == [("wire=f32", 1), ("wire=bf16", 1), ("wire=f32", 2), ("wire=bf16", 2)],
+               f"{runs}")
+        has({"verdict": TEXT, "contenders": LIST, "files": LIST, "seeds": LIST}, lines[-1], "the end")
+        for path in lines[-1]["files"]:
+            expect(pathlib.Path(path).stat().st_size > 100, f"{path} is empty")
+        means = [one["bytes_sent"]["mean"] for one in lines[-1]["contenders"]]
+        sent = [[line["bytes_sent"] for line in lines[k:-1:2]] for k in (0, 1)]
+        expect(means == [sum(some) / 2 for some in sent] and means[0] > means[1], f"{means}, {sent}")
+        again = answered("compare", RECIPE, "--vary", "group.wire=f32,bf16", "--seeds", "2",
+                         "--peers", "2", "--rounds", "4", "--out", folder / "c")
+        expect(all(line["kept"] for line in again[:-1]), "a finished run was run again")
+        expect(again[-1] == lines[-1], "the kept results differ")
+        other = answered("compare", RECIPE, "--vary", "group.wire=f32,bf16", "--seeds", "2",
+                         "--peers", "3", "--rounds", "4", "--out", folder / "c")
+        expect(not any(line["kept"] for line in other[:-1]), "results of other options were taken")
 
 
 def keys_of_a_recipe_have_defaults_of_their_types():
@@ -216,6 +256,7 @@ TESTS = {test.__name__: test for test in (
     predictions_have_class_names_and_probabilities,
     what_export_wrote_is_told_with_its_bytes,
     a_simulation_ends_with_its_result,
+    a_comparison_tells_each_run_and_ends_with_its_results,
     keys_of_a_recipe_have_defaults_of_their_types,
     a_peer_at_work_answers_with_objects,
     a_server_says_where_it_listens,

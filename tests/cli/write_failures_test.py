@@ -242,6 +242,46 @@ def a_full_disk_is_no_success():
         return ""
 
 
+def compared(out, *arguments):
+    return ["compare", RECIPE, "--seeds", "2", "--rounds", "3", "--peers", "2", "--out", out,
+            *arguments]
+
+
+def a_comparison_that_finds_no_room_keeps_what_it_has():
+    if not may_mount():
+        return "skipped: no mount namespaces"
+    with scratch() as folder:
+        disk = folder / "disk"
+        disk.mkdir()
+        # Results of runs have about 2 kB, the report has some 60.
+        for size in ("8k", "24k", "48k"):
+            end = weft(*compared(disk / "c"), prefix=on_small_disk(disk, size))
+            expect_failure(end, FULL, f"{disk}/c/")
+            expect(".tmp" not in end.errors, f"a name of ours: {end}")
+            if size != "8k":
+                expect("accuracy" in end.output and "results of earlier runs are kept" in end.errors,
+                       f"{size}: the results are nowhere: {end}")
+        return ""
+
+
+def a_full_standard_output_does_not_stop_a_comparison():
+    with scratch() as folder:
+        with open("/dev/full", "wb") as full:
+            end = weft(*compared(folder / "c"), output=full)
+        expect_failure(end, f"weft: standard output: {FULL}", "the comparison goes on")
+        expect((folder / "c/compare.html").stat().st_size > 1000, "no report")
+
+
+def a_folder_of_others_is_left_as_it_is_by_a_comparison():
+    with scratch() as folder:
+        (folder / "c").mkdir()
+        (folder / "c/compare.html").write_text("mine")
+        end = weft(*compared(folder / "c"))
+        expect_failure(end, "compare.html", "choose another --out")
+        expect(os.listdir(folder / "c") == ["compare.html"], "it wrote into the folder")
+        expect((folder / "c/compare.html").read_text() == "mine", "it was overwritten")
+
+
 def a_good_file_stays_where_the_new_one_finds_no_room():
     if not may_mount():
         return "skipped: no mount namespaces"
@@ -349,6 +389,9 @@ TESTS = {test.__name__: test for test in (
     a_folder_that_may_not_be_written_to_is_named,
     the_default_folder_is_named_and_not_its_hundredth_try,
     a_full_disk_is_no_success,
+    a_comparison_that_finds_no_room_keeps_what_it_has,
+    a_full_standard_output_does_not_stop_a_comparison,
+    a_folder_of_others_is_left_as_it_is_by_a_comparison,
     a_good_file_stays_where_the_new_one_finds_no_room,
     a_file_larger_than_allowed_is_said_and_no_signal_ends_it,
     what_is_written_when_the_end_comes_leaves_no_temporary_file,

@@ -85,7 +85,7 @@ Facts inflated(const Facts& facts, Rng& rng) {
 std::vector<FrameKind> frame_kinds() {
   std::vector<FrameKind> all;
   for (auto family : {link_kinds, membership_kinds, joining_kinds, collective_kinds, state_kinds,
-                      gossip_kinds, parking_kinds}) {
+                      gossip_kinds, mix_kinds, parking_kinds}) {
     std::vector<FrameKind> kinds = family();
     std::move(kinds.begin(), kinds.end(), std::back_inserter(all));
   }

@@ -79,6 +79,7 @@ std::vector<FrameKind> joining_kinds();
 std::vector<FrameKind> collective_kinds();
 std::vector<FrameKind> state_kinds();
 std::vector<FrameKind> gossip_kinds();
+std::vector<FrameKind> mix_kinds();
 std::vector<FrameKind> parking_kinds();
 
 }  // namespace weft::hostile

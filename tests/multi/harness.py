@@ -3,6 +3,7 @@
 Every wait has a deadline; every process is killed when its test ends. Python 3 standard library only.
 """
 import array
+import contextlib
 import glob
 import json
 import math
@@ -14,6 +15,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -113,6 +115,32 @@ class Group:
         peer = Peer(arguments, out, environment)
         self.peers.append(peer)
         return peer
+
+
+class Slow:
+    """A process that may run only for a part of each period; use as a context manager."""
+
+    def __init__(self, process, part, period=0.04):
+        self.pid, self.part, self.period = process.pid, part, period
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self):
+        with contextlib.suppress(ProcessLookupError):
+            while not self.over.wait(self.period * self.part):
+                os.kill(self.pid, signal.SIGSTOP)
+                self.over.wait(self.period * (1 - self.part))
+                os.kill(self.pid, signal.SIGCONT)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.over.set()
+        self.thread.join()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGCONT)
 
 
 def same_hashes(summaries):

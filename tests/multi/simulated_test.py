@@ -3,95 +3,31 @@
 
 usage: simulated_test.py [NAME ...]
 """
-import json
-import os
-import subprocess
 import sys
 
-from harness import RECIPE, WEFT, Group, expect, main, run_weft, same_hashes
+from both_worlds import exact_rounds_agree, flags, gossip_agrees, simulate
+from harness import RECIPE, expect, main, run_weft
 
-# Sums have the bits of their order: the members keep the order in which they came, whatever their
-# lines carry, and those of one host are no smaller group, since each virtual peer is a host.
-PINNED = {"run.steps": 30, "run.evaluate": "true", "group.ring": '"fixed"', "group.hosts": '"apart"'}
 WORLD = ["--peers", "5", "--speed", "500..5000", "--mbit", "10,100", "--ms", "2..40",
          "--loss", "0,0.001", "--crash", "any@6..9", "--join", "7"]
 
 
-def flags(settings):
-    return [f"--set={key}={value}" for key, value in settings.items()]
-
-
-def simulate(*arguments, environment=None):
-    """The events of a simulation; the last one is its result."""
-    done = subprocess.run([WEFT, "sim", RECIPE, "--json", *arguments], capture_output=True,
-                          text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
-                          env={**os.environ, **(environment or {})})
-    expect(done.returncode == 0, f"weft sim: exit code {done.returncode}: {done.stderr}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def same_state_on_sockets(settings):
-    settings = {**PINNED, **settings}
-    result = simulate("--peers", "3", *flags(settings))[-1]
-    with Group() as group:
-        summaries = [peer.finish(60) for peer in group.start(3, settings)]
-        on_sockets = same_hashes(summaries)
-        losses = {summary["final_loss"] for summary in summaries}
-        sent = sum(summary["bytes_sent"] for summary in summaries)
-    expect(result["finished"] == 3, f"expected 3 peers at the end: {result}")
-    expect(result["state_hash"] == on_sockets,
-           f"expected the state {on_sockets}, as on sockets, got {result['state_hash']}")
-    expect(losses == {result["loss"]}, f"expected the loss {losses}, got {result['loss']}")
-    # Heartbeats follow the time that a run takes, and each process counts until it ends.
-    expect(abs(result["bytes_sent"] - sent) < 0.02 * sent,
-           f"expected about {sent} bytes, as on sockets, got {result['bytes_sent']}")
-    return f"state {on_sockets[:16]}, {sent} bytes on sockets and {result['bytes_sent']} simulated"
-
-
 def synchronous_rounds_have_the_state_of_sockets():
-    return same_state_on_sockets({})
+    return exact_rounds_agree({})[1]
 
 
 def large_vectors_have_the_state_of_sockets():
-    return same_state_on_sockets({"model.hidden_units": 300})
+    return exact_rounds_agree({"model.hidden_units": 300})[1]
 
 
 def local_steps_have_the_state_of_sockets():
-    return same_state_on_sockets({"local.steps": 6, "optimizer.name": '"adam"'})
+    return exact_rounds_agree({"local.steps": 6, "optimizer.name": '"adam"'})[1]
 
 
 def gossip_has_the_states_of_sockets():
-    """Six members with pinned ids, so with the same neighbours and samples. All begin with one
-    topology, and nobody misses a deadline: rounds have no other freedom."""
-    settings = {"run.steps": 40, "run.evaluate": "false", "group.exchange": '"gossip"',
-                "gossip.degree": 2, "gossip.deadline_ms": 60000, "optimizer.name": '"adam"'}
-    count = 6
-    with Group() as group:
-        outs = [str(group.path / f"peer{number}") for number in range(count)]
-        ids = []
-        for out in outs:
-            code, text, errors = run_weft("id", out)
-            expect(code == 0, errors)
-            ids.append(text.strip())
-        identities = [word for out in outs for word in ("--identity", out)]
-        result = simulate("--peers", str(count), *identities, *flags(settings))[-1]
-        peers = group.start(count, settings)
-        summaries = [peer.finish(60) for peer in peers]
-        for peer, summary in zip(peers, summaries):
-            peer.drain()
-            alone = [(e["round"], e["members"], e["neighbours"], e["mixed"]) for _, e in peer.lines
-                     if e.get("kind") == "round" and e["mixed"] < e["neighbours"]]
-            expect(not alone and summary["rounds_left_out"] == 0,
-                   f"{summary['rounds_left_out']} rounds were left out; rounds with members, "
-                   f"neighbours and mixed: {alone}")
-    expect(result["peer_ids"] == ids, f"expected the peers {ids}, got {result['peer_ids']}")
-    simulated = dict(zip(result["peer_ids"], result["peer_states"]))
-    expect(len(set(simulated.values())) == count, f"expected {count} states: {simulated}")
-    for summary in summaries:
-        expect(summary["state_hash"] == simulated[summary["peer_id"]],
-               f"peer {summary['peer_id'][:8]}: {summary['state_hash'][:16]} on sockets, "
-               f"{simulated[summary['peer_id']][:16]} simulated")
-    return f"{count} states, the first one {summaries[0]['state_hash'][:16]}"
+    states, note = gossip_agrees({"gossip.degree": 2, "optimizer.name": '"adam"'})
+    expect(len(states) == 6, f"expected 6 states: {states}")
+    return note
 
 
 def the_events_do_not_depend_on_threads():
@@ -107,14 +43,30 @@ def the_events_do_not_depend_on_threads():
     return f"events {result['event_hash']}"
 
 
+def a_robust_rule_learns_among_liars():
+    """Two of eight send their gradients the other way round, four times as long: 6 - 2 * 4 < 0."""
+    lies = ["--peers", "8", "--attack", "sign_flip:scale=4", "--byzantine", "2"]
+    rule = flags({"aggregate.rule": '"nnm trimmed_mean"', "aggregate.liars": 2})
+    go_on = flags({"run.steps": 60, "run.on_not_finite": '"go_on"', "group.hosts": '"apart"'})
+    mean = simulate(*lies, *go_on)[-1]["test_accuracy"]
+    robust = simulate(*lies, *go_on, *rule)[-1]["test_accuracy"]
+    honest = simulate("--peers", "8", *go_on)[-1]["test_accuracy"]
+    expect(mean < 0.5 and robust > honest - 0.05,
+           f"expected that only the mean suffers: {mean}, {robust}, without liars {honest}")
+    return f"accuracy {mean:.3f} by the mean, {robust:.3f} by the rule, {honest:.3f} without liars"
+
+
 def what_cannot_be_simulated_is_said():
     for arguments, code, words in (
-            (["--peers", "0"], 2, 'expected a whole number, 1 to 4096, got "0"'),
+            (["--peers", "0"], 2, 'expected a whole number, 1 to 16384, got "0"'),
             (["--peers", "4000", "--set", "model.hidden_units=60000"], 2, "this machine has"),
             (["--crash", "7@1"], 2, "--crash: expected a peer from 0 to 3, got 7"),
             (["--ms", "fast"], 2, "--ms: expected a number from 0 to 60000"),
             (["--set", 'group.wait="deadline"'], 2, "group.wait: simulated rounds wait"),
             (["--identity", "nowhere"], 2, "`weft id nowhere` makes it"),
+            (["--byzantine", "1"], 2, "expected --attack with it"),
+            (["--attack", "alie", "--byzantine", "4"], 2, "expected 1 to 3 liars of 4 peers"),
+            (["--attack", "aile", "--byzantine", "1"], 2, 'got "aile"'),
             (["--lanes", "2"], 2, "unknown flag --lanes")):
         got, _, errors = run_weft("sim", RECIPE, *arguments)
         expect(got == code and words in errors,
@@ -127,6 +79,7 @@ TESTS = {test.__name__: test for test in (
     local_steps_have_the_state_of_sockets,
     gossip_has_the_states_of_sockets,
     the_events_do_not_depend_on_threads,
+    a_robust_rule_learns_among_liars,
     what_cannot_be_simulated_is_said,
 )}
 

@@ -3,43 +3,15 @@
 
 usage: unequal_test.py [NAME ...]
 """
-import contextlib
 import os
 import signal
 import sys
-import threading
 import time
 
-from harness import Group, expect, main, same_hashes
+from harness import Group, Slow, expect, main, same_hashes
 
 # Long enough that a pause of two seconds is no reason to put a member out.
 PATIENT = {"group.heartbeat_interval_ms": 1000, "group.suspicion_timeout_ms": 10000}
-
-
-class Slow:
-    """A process that may run only for a part of each period; use as a context manager."""
-
-    def __init__(self, process, part, period=0.04):
-        self.pid, self.part, self.period = process.pid, part, period
-        self.over = threading.Event()
-        self.thread = threading.Thread(target=self._run, daemon=True)
-
-    def _run(self):
-        with contextlib.suppress(ProcessLookupError):
-            while not self.over.wait(self.period * self.part):
-                os.kill(self.pid, signal.SIGSTOP)
-                self.over.wait(self.period * (1 - self.part))
-                os.kill(self.pid, signal.SIGCONT)
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, kind, value, trace):
-        self.over.set()
-        self.thread.join()
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGCONT)
 
 
 def events(peer, kind):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A codec, a robust rule and a gate, each added as one file, are in the program without another edit.
+"""A codec, a robust rule, a gate and a code, each added as one file, are in the program without another edit.
 
 usage: plugins_test.py [NAME ...]
 """
@@ -38,7 +38,9 @@ def the_pages_of_recipes_have_them():
                           ("linear", "count 1 - s / rounds")):
         expect(name in page and summary in page, f"weft recipe does not show {name}")
     expect("f24" not in run(WEFT, "recipe").stdout, "the plain program knows f24, too")
-    return "weft recipe shows the codec, the rule and the gate"
+    expect("any one of them suffices" in run(EXTENDED, "methods", "code").stdout,
+           "weft methods does not show replicated")
+    return "weft recipe shows the codec, the rule and the gate, weft methods the code"
 
 
 def the_program_without_them_refuses_them():
@@ -77,7 +79,7 @@ def a_recipe_takes_the_gate_with_its_option():
 
 
 def each_is_one_short_file():
-    expect(len(FILES) == 3, f"expected three files, got {FILES}")
+    expect(len(FILES) == 4, f"expected four files, got {FILES}")
     for path in FILES:
         lines = len(path.read_text().splitlines())
         expect(lines < LINES_MAX, f"{path.name} has {lines} lines")

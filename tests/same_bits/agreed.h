@@ -76,5 +76,7 @@ void add_codecs(Lines& lines);
 void add_sums(Lines& lines);
 void add_aggregators(Lines& lines);
 void add_gates(Lines& lines);
+void add_codes(Lines& lines);
+void add_replayed(Lines& lines);
 
 }  // namespace weft::same_bits

@@ -3,8 +3,8 @@
 //   same_bits FILE            compares; ends with "N passed, N failed", and with status 1 for any
 //   same_bits --write FILE    records anew
 //
-// A line of FILE is "NAME HASH". Every optimizer, codec, robust rule and gate of the tables has
-// lines, so a new one must be recorded, and none may disappear.
+// A line of FILE is "NAME HASH". Every optimizer, codec, robust rule, gate and code of the tables
+// has lines, so a new one must be recorded, and none may disappear.
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -21,8 +21,9 @@ constexpr std::size_t kFileBytesMax = 1 << 20;
 
 Lines compute() {
   Lines lines;
-  for (const auto add : {add_optimizers, add_clipping, add_schedules, add_random_numbers,
-                         add_initial_values, add_codecs, add_sums, add_aggregators, add_gates}) {
+  for (const auto add :
+       {add_optimizers, add_clipping, add_schedules, add_random_numbers, add_initial_values,
+        add_codecs, add_sums, add_aggregators, add_gates, add_codes, add_replayed}) {
     add(lines);
   }
   return lines;
