@@ -91,6 +91,8 @@ class MixMember::Impl final : public LooseMember {
     return roster_.empty() ? gathered_.size() + 1 : roster_.size();
   }
 
+  // So many arrivals of members make the founder wait for the next one.
+  std::uint32_t arrivals_max() const { return 2 * options_.core.members; }
   void gather(const PeerId& peer) WEFT_REQUIRES(loop_.thread());
   void number_if_all() WEFT_REQUIRES(loop_.thread());
   void take_roster(std::vector<PeerAddress> roster) WEFT_REQUIRES(loop_.thread());
@@ -111,13 +113,17 @@ class MixMember::Impl final : public LooseMember {
   // the link that stands.
   std::map<PeerId, Bytes> early_ WEFT_GUARDED_BY(loop_.thread());
   std::uint32_t contributions_ WEFT_GUARDED_BY(loop_.thread()) = 0;
+  std::uint32_t arrivals_ WEFT_GUARDED_BY(loop_.thread()) = 0;
   TimePoint start_until_ WEFT_GUARDED_BY(loop_.thread());
+  TimePoint start_ends_ WEFT_GUARDED_BY(loop_.thread());
 };
 
 Status MixMember::Impl::start() {
   loop_.thread().assert_here();
   WEFT_TRY(open());
   start_until_ = loop_.now() + options_.start_timeout + (is_founder() ? Duration() : kFounderFirst);
+  // No founder waits for longer than this.
+  start_ends_ = start_until_ + arrivals_max() * options_.start_timeout;
   if (is_founder()) {
     number_if_all();
   } else {
@@ -203,7 +209,11 @@ void MixMember::Impl::on_admitted(const PeerId& peer) {
 
 void MixMember::Impl::gather(const PeerId& peer) {
   if (roster_.empty()) {
-    gathered_.insert_or_assign(peer, gate_->endpoints_of(peer));
+    const bool arrives = gathered_.insert_or_assign(peer, gate_->endpoints_of(peer)).second;
+    // One that comes and goes again and again must not hold up those that wait.
+    if (arrives && ++arrivals_ <= arrivals_max()) {
+      start_until_ = loop_.now() + options_.start_timeout;
+    }
     return number_if_all();
   }
   // A link that was lost may have taken the roster with it.
@@ -282,14 +292,20 @@ void MixMember::Impl::on_gone(const PeerId& peer, const Status& why, bool /*was_
 
 void MixMember::Impl::on_tick(TimePoint now) {
   loop_.thread().assert_here();
-  if (!roster_.empty() || now < start_until_) return;
-  start_until_ = TimePoint::max();
+  if (!roster_.empty()) return;
+  // The founder knows who still comes; it decides for those that it has let in.
+  if (!is_founder() && !linked_.empty()) {
+    start_until_ = std::min(now + options_.start_timeout + kFounderFirst, start_ends_);
+  }
+  if (now < start_until_) return;
+  start_until_ = start_ends_ = TimePoint::max();
   const std::string limit =
       fmt::format("{:.0f} s (group.start_timeout_s)", to_seconds(options_.start_timeout));
   fail(is_founder()
-           ? timed_out(fmt::format("mix: expected {} members (group.start_members) within {}, got "
-                                   "{}; let more join, or set group.start_members lower",
-                                   options_.core.members, limit, gathered_.size() + 1))
+           ? timed_out(fmt::format("mix: expected {} members (group.start_members), got {} and no "
+                                   "further one within {}; let more join, or set "
+                                   "group.start_members lower",
+                                   options_.core.members, gathered_.size() + 1, limit))
            : timed_out(fmt::format("mix: the run of {} members (group.start_members) did not begin "
                                    "within {}",
                                    options_.core.members, limit)));

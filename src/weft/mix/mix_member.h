@@ -38,7 +38,7 @@ struct MixMemberOptions {
   MixCoreOptions core{};
   std::shared_ptr<const MixMethod> method{};
   std::optional<Codec> codec{};
-  // In which all members must come.
+  // The founder gives up where no further member comes for this long.
   Duration start_timeout = std::chrono::minutes(10);
   // How long a member whose link is gone is dialled before it counts as lost.
   Duration patience = std::chrono::seconds(10);

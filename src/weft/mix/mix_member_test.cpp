@@ -130,5 +130,30 @@ TEST(MixMember, AFounderGivesUpWhereTooFewCome) {
   EXPECT_THAT(founder.status().message(), HasSubstr("expected 3 members"));
 }
 
+TEST(MixMember, AFounderWaitsAnewForThoseThatComeAfterAMember) {
+  MixMemberOptions options = mix_options("fedavg", 3);
+  options.start_timeout = seconds(6);
+  Training founder(options);
+  const Result<Ticket> ticket = founder.member().ticket(std::chrono::hours(1));
+  ASSERT_TRUE(ticket.ok()) << ticket.status().to_string();
+  MixMemberOptions joining = options;
+  joining.member.ticket = *ticket;
+  const auto still_gathers = [&](Duration limit) {
+    const Result<MixTurn> turn = founder.member().wait_turn(limit);
+    return turn.ok() && turn->phase == MixPhase::kGathering;
+  };
+  EXPECT_TRUE(still_gathers(seconds(4)));
+  Training second(joining);
+  EXPECT_TRUE(still_gathers(seconds(3)));  // 7 s since it began
+  joining.member.identity = PeerIdentity::generate();
+  Training third(joining);
+  for (Training* const each : {&founder, &second, &third}) each->begin();
+  for (Training* const each : {&founder, &second, &third}) each->wait();
+  for (Training* const each : {&founder, &second, &third}) {
+    ASSERT_NE(each->result(), nullptr) << each->status().to_string();
+    EXPECT_EQ(*each->result(), *founder.result());
+  }
+}
+
 }  // namespace
 }  // namespace weft::mix_member_test
