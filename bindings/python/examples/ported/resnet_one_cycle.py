@@ -73,7 +73,7 @@ def main(steps=50):
     optimizer = torch.optim.SGD([{"params": decay, "weight_decay": 5e-4},
                                  {"params": no_decay, "weight_decay": 0.0}],
                                 lr=0.01, momentum=0.9, nesterov=True)
-    scheduler = OneCycleLR(optimizer, max_lr=0.05, total_steps=steps)
+    scheduler = OneCycleLR(optimizer, max_lr=0.02, total_steps=steps)
     criterion = nn.CrossEntropyLoss()
     losses = []
     for inputs, targets, lam, index in batches(steps):
