@@ -117,9 +117,11 @@ TEST(GossipAveraging, FallsAtTheSpectralGapRateOnARing) {
 
 // What a simulated run of `members` does to one value of each, round by round, beside the product
 // of the weights of those rounds.
-void check_rounds(const Topology& topology, std::size_t members, std::size_t weight_degree) {
+void check_rounds(const Topology& topology, std::size_t members, std::size_t weight_degree,
+                  Duration compute_spread = std::chrono::milliseconds(20)) {
   constexpr std::uint64_t kRounds = 20;
   TestGossipOptions options = network_options(members, topology);
+  options.compute_spread = compute_spread;
   options.gossip.last_round = Round(kRounds);
   options.gossip.weight_degree = weight_degree;
   std::map<Round, std::vector<double>> after;
@@ -152,6 +154,16 @@ TEST(GossipAveraging, EachRoundOfEveryTopologyMixesByItsWeights) {
     for (const std::size_t members : {16U, 27U}) {
       SCOPED_TRACE(text + " of " + std::to_string(members));
       check_rounds(topology_of(text, 5), members, 0);
+    }
+  }
+}
+
+// A member may be ahead of its neighbours by as many rounds as need nothing of them.
+TEST(GossipAveraging, MembersOfUnequalSpeedMissNoRoundOfAnyTopology) {
+  for (const std::string& text : every_topology()) {
+    for (const std::size_t members : {8U, 40U}) {
+      SCOPED_TRACE(text + " of " + std::to_string(members));
+      check_rounds(topology_of(text, 5), members, 0, std::chrono::seconds(2));
     }
   }
 }

@@ -147,7 +147,10 @@ Round GossipCore::next_round() const {
   if (newest.empty()) return round_.next();
   const auto median = newest.begin() + static_cast<std::ptrdiff_t>((newest.size() - 1) / 2);
   std::nth_element(newest.begin(), median, newest.end());
-  return std::max(round_.next(), *median);
+  // In a time-varying topology a neighbour needs nothing of this member for the rest of the period,
+  // so that it may be that far ahead without having left this one behind.
+  const Round ahead_most = Round(round_.value() + topology_.period);
+  return *median > ahead_most ? *median : round_.next();
 }
 
 }  // namespace weft

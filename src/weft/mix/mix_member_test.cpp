@@ -137,6 +137,7 @@ TEST(MixMember, AFounderWaitsAnewForThoseThatComeAfterAMember) {
   const Result<Ticket> ticket = founder.member().ticket(std::chrono::hours(1));
   ASSERT_TRUE(ticket.ok()) << ticket.status().to_string();
   MixMemberOptions joining = options;
+  joining.member.identity = PeerIdentity::generate();
   joining.member.ticket = *ticket;
   const auto still_gathers = [&](Duration limit) {
     const Result<MixTurn> turn = founder.member().wait_turn(limit);
