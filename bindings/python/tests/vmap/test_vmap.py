@@ -85,19 +85,25 @@ class Arguments(unittest.TestCase):
         weft.rand(3)  # outside of vmap() it asks nothing
 
     def test_threads(self):
-        found = {}
+        """Beside others within vmap(), and beside one that draws random numbers outside of it."""
+        found, drawn = {}, []
 
         def work(number):
             for _ in range(20):
                 found[number] = vmap(lambda a: (a * number).cumsum(0))(self.X)
 
+        def draw():
+            drawn.extend(F.dropout(weft.ones(20000)) + weft.rand(20000) for _ in range(50))
+
         threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        threads.append(threading.Thread(target=draw))
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         for number, got in found.items():
             assert_close(got, (self.X * number).cumsum(1))
+        self.assertEqual((len(found), len(drawn)), (4, 50))
 
 
 class Randomness(unittest.TestCase):
@@ -137,6 +143,16 @@ class Randomness(unittest.TestCase):
         outer = pair("different", "same")
         self.assertEqual(len(outer.flatten().unique()), 6)
         assert_equal(outer[:, 0], outer[:, 3])
+
+    def test_chunks_draw_as_the_whole_does(self):
+        def draw(a):
+            return F.dropout(a) + weft.rand(50)
+
+        weft.manual_seed(4)
+        same = vmap(draw, randomness="same", chunk_size=10)(self.X)
+        self.assertTrue(bool((same == same[:1]).all()))
+        different = vmap(draw, randomness="different", chunk_size=10)(self.X)
+        self.assertFalse(bool((different[:10] == different[10:20]).any(1).all()))
 
     def test_masks_have_their_share_and_scale(self):
         weft.manual_seed(3)

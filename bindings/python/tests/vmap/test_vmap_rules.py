@@ -1,10 +1,26 @@
 """The rules of vmap(): each function of the tables against a loop over the samples, with all choices
 of arguments that have a batch, nested, and with gradients outside and inside."""
 import inspect
+import types
 import unittest
 
 import vmap_cases
 import vmap_checks
+import weft
+from weft import _core
+from weft._batched import mapped, table
+from weft._batched.tensor import BatchedTensor
+
+# Native functions that need no rule: they take no tensor, or none of a sample can be meant.
+WITHOUT_RULES = set("""
+    _anomaly_level _autocast_type _dataset_names _from_bytes _load _load_model _model_names
+    _onnx_export _onnx_load _open_dataset _optimizer_check _optimizer_load _optimizer_rules
+    _optimizer_step _recipe_optimizers _save _set_anomaly_level _set_autocast_type _set_batched_calls
+    _set_call_site _to_dlpack _zero_grad allclose arange empty equal eye from_dlpack from_numpy full
+    get_default_dtype get_num_threads initial_seed is_grad_enabled linspace manual_seed ones
+    promote_types rand randint randn randperm set_default_dtype set_num_threads zeros
+    _register_hook _strided retain_grad storage_offset
+""".split())
 
 
 def _text(function):
@@ -19,6 +35,21 @@ class Rules(unittest.TestCase):
         for number, (function, *kinds) in enumerate(vmap_cases.TABLES[table]):
             with self.subTest(table=table, number=number, function=_text(function)):
                 check(function, kinds)
+
+
+class Names(unittest.TestCase):
+    def test_each_native_function_has_a_rule(self):
+        self.assertTrue(callable(mapped.vmap))  # which has registered the rules
+        native = {name for name, value in vars(_core).items()
+                  if callable(value) and not isinstance(value, type) and not name.startswith("__")}
+        for name, value in vars(weft.Tensor).items():
+            made_otherwise = isinstance(value, (types.FunctionType, property)) or name.startswith(
+                "__") or name in vars(BatchedTensor)
+            if callable(value) and not made_otherwise:
+                native.add(getattr(weft.Tensor, name).__name__)
+        missing = native - set(table.RULES) - WITHOUT_RULES
+        self.assertEqual(missing, set(), "write a rule in weft/_batched, or add it to WITHOUT_RULES")
+        self.assertEqual(WITHOUT_RULES - native, set())
 
 
 def _values(function, kinds, written):

@@ -70,7 +70,7 @@ _binary("binary_cross_entropy_with_logits")
 
 def _of_classes(level, compute, input, target, weight, ignore_index, reduction,  # noqa: A002
                 **settings):
-    """Of logits [C] and one class, or [N, C, ...] and [N, ...]: the samples are more of the N."""
+    """A loss of [C] and one class, or [N, C, ...] and [N, ...]: the samples are more of the N."""
     single = input.ndim == 1
     x, y = values(level, input), values(level, target)
     if not single:

@@ -1,14 +1,16 @@
 """vmap(): a function of one sample as a function of many."""
 import functools
+import importlib
 
 from weft import _core
-from weft._batched import (  # noqa: F401  (the rules)
-    derivatives, elements, indexing, layers, levels, losses, places, products, randomness,
-    reductions, shapes)
+from weft._batched import levels
 from weft._batched.table import has, is_tensor, wrap
 
 Tensor = _core.Tensor
 RANDOMNESS = ("error", "different", "same")
+for _name in ("derivatives", "elements", "indexing", "layers", "losses", "places", "products",
+              "randomness", "reductions", "shapes"):
+    importlib.import_module(f"weft._batched.{_name}")  # which register their rules
 
 
 def refuse(expected, got):
@@ -131,8 +133,8 @@ def _own_handle(x):
 
 def _run(function, arguments, pairs, size, keywords, settings):
     """(the results' tree, its leaves with their batch, the axes of these)."""
-    out_dims, randomness_ = settings
-    with levels.entered(size, randomness_) as level:
+    out_dims, randomness = settings
+    with levels.entered(size, randomness) as level:
         leaves = [value if dim is None else wrap(level, _own_handle(value.movedim(dim, 0)))
                   for value, dim in pairs]
         results = function(*_with_leaves(arguments, iter(leaves)), **keywords)
@@ -142,8 +144,10 @@ def _run(function, arguments, pairs, size, keywords, settings):
 
 
 def _in_chunks(function, arguments, pairs, size, keywords, settings, chunk_size):
-    parts = []
+    parts, state = [], _core.default_generator.get_state()
     for start in range(0, size, chunk_size):
+        if settings[1] == "same":  # in all chunks
+            _core.default_generator.set_state(state)
         length = min(chunk_size, size - start)
         part = [(value if dim is None else value.narrow(dim, start, length), dim)
                 for value, dim in pairs]

@@ -67,7 +67,7 @@ def _along(name, default=None):
 
 
 def _without_axis(found):
-    """Of samples that are single values: without the axis of length 1 that was put behind them."""
+    """Results without the axis of length 1 that samples of a single value got."""
     if isinstance(found, tuple):
         made = [_without_axis(each) for each in found]
         return tuple(made) if type(found) is tuple else type(found)(made)

@@ -12,6 +12,7 @@ RULES: dict = {}
 DRAWS: dict = {}
 # Methods of Tensor, written in Python, that make something else of a BatchedTensor.
 METHODS: dict = {}
+_SETTINGS = {int, float, bool, str, type(None), _core.dtype}
 
 
 def no_rule(name, remedy=""):
@@ -142,6 +143,9 @@ def elementwise(name, function=None):
     compute = function or native(name)
 
     def run(level, *operands, **keywords):
+        first = operands[0]
+        if not keywords and has(level, first) and all(type(x) in _SETTINGS for x in operands[1:]):
+            return wrap(level, compute(first._value, *operands[1:]))
         given = aligned(level, (*operands, *keywords.values()))
         count = len(operands)
         return wrap(level, compute(*given[:count], **dict(zip(keywords, given[count:]))))
