@@ -5,6 +5,8 @@ compares their losses.
   packed_lstm   sequences of unequal lengths, packed, through an LSTM of two layers; Adam
   transformer   a TransformerEncoder of two layers with a mask of padding; AdamW
   dcgan         a step of a DCGAN's discriminator and one of its generator on 32 x 32 images; Adam
+  per_sample    private SGD on 64 samples: vmap(grad()) gives each one's gradient of a network of
+                linear layers, each is cut to a norm, and their mean is the step
 Both begin with the same values and see the same batches. Each library runs in a process of its own
 with the same number of compute threads, in turn; the medians over all steps are compared. With --check
 the exit status is 1 unless the losses of the first steps agree within 1e-5 and no step takes longer
@@ -127,7 +129,44 @@ def dcgan(T):
     return step
 
 
-WORKLOADS = {"packed_lstm": packed_lstm, "transformer": transformer, "dcgan": dcgan}
+def per_sample(T):
+    """Batches of 64 vectors, each with a class."""
+    if hasattr(T, "func"):
+        func = T.func
+    else:  # PyTorch before 2.0
+        import functorch as func
+    functional, random = T.nn.functional, np.random.RandomState(7)
+    widths = (784, 256, 256, 10)
+    weights = [T.tensor(random.standard_normal(pair).astype(np.float32) * 0.05)
+               for pair in zip(widths[1:], widths)]
+    biases = [T.zeros(width) for width in widths[1:]]
+    batches = [(T.tensor(random.standard_normal((64, 784)).astype(np.float32)),
+                T.tensor(random.randint(0, 10, 64).astype(np.int64))) for _ in range(4)]
+
+    def loss_of_one(parameters, x, label):
+        count = len(parameters) // 2
+        for i in range(count):
+            x = functional.linear(x, parameters[i], parameters[count + i])
+            x = functional.relu(x) if i + 1 < count else x
+        return functional.cross_entropy(x.unsqueeze(0), label.unsqueeze(0))
+
+    slopes = func.vmap(func.grad_and_value(loss_of_one), in_dims=(None, 0, 0))
+    parameters = (*weights, *biases)
+
+    def step(number):
+        gradients, losses = slopes(parameters, *batches[number % 4])
+        norms = sum(each.flatten(1).square().sum(1) for each in gradients).sqrt()
+        share = (1.0 / norms).clamp(max=1.0) * (0.1 / 64)
+        with T.no_grad():
+            for parameter, each in zip(parameters, gradients):
+                parameter -= (share @ each.flatten(1)).reshape(parameter.shape)
+        return losses.mean()
+
+    return step
+
+
+WORKLOADS = {"packed_lstm": packed_lstm, "transformer": transformer, "dcgan": dcgan,
+             "per_sample": per_sample}
 
 
 def run_here(options):

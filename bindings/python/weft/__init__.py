@@ -28,6 +28,7 @@ from weft import autograd, cuda, nn, optim, testing, utils  # noqa: F401
 TYPE_CHECKING = False  # typing's, which takes a tenth of the time to read
 if TYPE_CHECKING:  # read when they are first asked for
     from weft._runs import Run, join, run  # noqa: F401
+    from weft.func import vmap  # noqa: F401
 
 # PyTorch's other names of the types of elements, and of functions.
 float = _core.float32  # noqa: A001
@@ -66,7 +67,7 @@ def demo(steps=300, seed=0):
 # Read when it is first asked for, as not every program needs it.
 _LATER = {"amp", "array_api", "backends", "datasets", "distributions", "func", "linalg", "models",
           "onnx", "random", "special", "swarm", "version", "zoo"}
-_LATER_NAMES = {"Run": "_runs", "join": "_runs", "run": "_runs"}
+_LATER_NAMES = {"Run": "_runs", "join": "_runs", "run": "_runs", "vmap": "func"}
 # What PyTorch has and Weft does not: what to do instead.
 _ELSEWHERE = {
     "jit": "run the module itself: there is nothing to compile",

@@ -1,5 +1,6 @@
 """weft.autograd.functional: derivatives of functions as a whole; and gradcheck()."""
 from weft import _core
+from weft._batched.levels import per_sample
 
 Tensor = _core.Tensor
 
@@ -7,9 +8,10 @@ Tensor = _core.Tensor
 def _leaves(inputs, create_graph=False):
     given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     if create_graph:
-        return tuple(each if each.requires_grad else each.detach().requires_grad_()
-                     for each in given)
-    return tuple(each.detach().clone().requires_grad_() for each in given)
+        own = (each if each.requires_grad else each.detach().requires_grad_() for each in given)
+    else:
+        own = (each.detach().clone().requires_grad_() for each in given)
+    return tuple(map(per_sample, own))
 
 
 def _gradients(output, leaves, seed=None, create_graph=False):

@@ -2,13 +2,15 @@
 import functools
 
 from weft import _core
+from weft._batched.levels import per_sample as _per_sample
 from weft._derivatives import jvp as _jvp
 from weft._derivatives import vjp as _vjp
 from weft.autograd import enable_grad
 from weft.autograd import grad as _gradients
 
 Tensor = _core.Tensor
-__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacrev", "jvp", "vjp"]
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacrev", "jvp",
+           "stack_module_state", "vjp", "vmap"]
 
 
 def _mapped(function, value):
@@ -51,7 +53,8 @@ def grad_and_value(func, argnums=0, has_aux=False):
             raise _core.InvalidArgumentError(
                 f"[func.grad] expected arguments of a floating type, got {tensor.dtype}: convert "
                 "it with .float(), or leave it out of argnums")
-        return tensor * 1 if tensor.requires_grad else tensor.detach().requires_grad_()
+        own = tensor * 1 if tensor.requires_grad else tensor.detach().requires_grad_()
+        return _per_sample(own)
 
     @functools.wraps(func)
     def wrapped(*args, **keywords):
@@ -150,9 +153,12 @@ def jvp(func, primals, tangents):
 
 
 def functional_call(module, parameters_and_buffers, args=(), kwargs=None):
-    """module(*args, **kwargs) with tensors of {name: tensor} in the place of its own, which it has
-    again afterwards. Gradients flow to these tensors."""
+    """module(*args, **kwargs) with tensors of {name: tensor}, or of several such dicts, in the place
+    of its own, which it has again afterwards. Gradients flow to these tensors."""
     args = args if isinstance(args, tuple) else (args,)
+    if isinstance(parameters_and_buffers, (tuple, list)):
+        parameters_and_buffers = {name: value for each in parameters_and_buffers
+                                  for name, value in each.items()}
     kept = []
     try:
         for name, value in parameters_and_buffers.items():
@@ -172,8 +178,35 @@ def functional_call(module, parameters_and_buffers, args=(), kwargs=None):
             registry[own] = value
 
 
-def __getattr__(name):
-    if name == "vmap":
-        raise AttributeError("module 'weft.func' has no attribute 'vmap': write the function for a "
-                             "batch, or stack the results of a loop with weft.stack()")
-    raise AttributeError(f"module 'weft.func' has no attribute '{name}'")
+def stack_module_state(models):
+    """({name: parameter}, {name: buffer}) of modules of one kind, each stacked over the modules: for
+    vmap() over an ensemble. The parameters are leaves of their own."""
+    models = list(models)
+    if not models:
+        raise _core.InvalidArgumentError("[func.stack_module_state] expected modules, got none")
+    for each in models:
+        if type(each) is not type(models[0]) or each.training is not models[0].training:
+            raise _core.InvalidArgumentError(
+                "[func.stack_module_state] expected modules of one class that all train or all do "
+                f"not, got {type(models[0]).__name__} and {type(each).__name__}")
+
+    def stacked(named):
+        rows = [dict(each) for each in named]
+        return {name: _core.stack([row[name].detach() for row in rows]).requires_grad_(
+            rows[0][name].requires_grad) for name in rows[0]}
+
+    return (stacked(each.named_parameters() for each in models),
+            stacked(each.named_buffers() for each in models))
+
+
+def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+    """A function that calls func once for all samples, which lie along the axes in_dims of its
+    arguments, and gives its results with the samples along the axes out_dims.
+
+    in_dims: an axis, None for an argument that all samples share, or a tuple with one part an
+    argument; a part may be a tuple, list or dict as the argument is. out_dims: the same for the
+    results. Arguments by keyword are shared. randomness: what random numbers within func are,
+    "error", "different" or "same" for the samples. chunk_size: at most so many samples at once."""
+    from weft._batched.mapped import vmap as mapped
+
+    return mapped(func, in_dims, out_dims, randomness, chunk_size=chunk_size)

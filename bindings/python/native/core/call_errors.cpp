@@ -1,5 +1,6 @@
 #include "core/call_errors.h"
 
+#include "core/batched_calls.h"
 #include "core/call_keywords.h"
 
 namespace weft::python {
@@ -11,16 +12,20 @@ namespace py = pybind11;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 constinit PyCFunctionWithKeywords dispatcher = nullptr;
 
+const char* name_of(PyObject* function) {
+  const auto record = py::reinterpret_borrow<py::capsule>(function);
+  return record.get_pointer<py::detail::function_record>()->name;
+}
+
 // The better text for the TypeError that is set, or none, where the error is another one.
 py::object explanation(PyObject* function, PyObject* text, PyObject* arguments,
                        PyObject* keywords) {
   try {
-    const auto record = py::reinterpret_borrow<py::capsule>(function);
-    const char* const name = record.get_pointer<py::detail::function_record>()->name;
     const py::object given =
         keywords != nullptr ? py::reinterpret_borrow<py::object>(keywords) : py::object(py::dict());
     return py::module_::import("weft._call_errors")
-        .attr("explain")(py::str(py::handle(text)), py::handle(arguments), given, name);
+        .attr("explain")(py::str(py::handle(text)), py::handle(arguments), given,
+                         name_of(function));
   } catch (const py::error_already_set&) {
     return py::none();  // the old text will do
   }
@@ -56,6 +61,14 @@ PyObject* explained(PyObject* self, PyObject* arguments, PyObject* keywords) {
     }
   }
   PyObject* const now = call.keywords ? call.keywords.ptr() : keywords;
+  if (batched_type != nullptr) {
+    const char* const name = name_of(self);
+    if (draws_random(name) || has_batched(arguments, now)) {
+      PyObject* const result = call_batched(name, arguments, now);
+      if (result != Py_NotImplemented) return written_out(result, call.out);
+      Py_DECREF(result);  // no vmap() of this thread has a say
+    }
+  }
   PyObject* const result = dispatcher(self, arguments, now);
   if (result != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) {
     return written_out(result, call.out);

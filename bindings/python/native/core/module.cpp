@@ -2,6 +2,7 @@
 
 #include "array/dtype_object.h"
 #include "array/size_object.h"
+#include "core/batched_calls.h"
 #include "core/call_errors.h"
 #include "core/call_keywords.h"
 #include "core/errors.h"
@@ -39,6 +40,7 @@ void fill(pybind11::module_& module) {
   add_return_types(module);
   for (const Bind bind : kParts) bind(module);
   add_makers(module);
+  add_batched_calls(module);
   explain_calls(module);
   explain_calls(reinterpret_cast<PyObject*>(type));
 }

@@ -1,5 +1,6 @@
 // The methods of weft.Tensor whose names end in _: they write into its memory and return it.
 #include "array/scalar.h"
+#include "core/batched_calls.h"
 #include "core/errors.h"
 #include "tensor/tensor_object.h"
 #include "weft/op/in_place.h"
@@ -10,6 +11,7 @@ namespace {
 // The operand as a Tensor: one, or a number beside x.
 Tensor operand(const Tensor& x, PyObject* object) {
   if (is_tensor(object)) return tensor_of(object);
+  if (is_batched(object)) refuse_batched();
   Scalar number;
   if (!load_scalar(object, number)) {
     throw TypeProblem(std::string("expected a weft.Tensor or a number, got ") +
@@ -61,6 +63,7 @@ PyObject* copy_in_place(PyObject* self, PyObject* source) {
 PyObject* fill_in_place(PyObject* self, PyObject* value) {
   return guarded([&] {
     Scalar number;
+    if (is_batched(value)) refuse_batched();
     if (!load_scalar(value, number)) throw TypeProblem("fill_ expects a number");
     if (number.is_exact()) {
       fill_(tensor_of(self), number.value);

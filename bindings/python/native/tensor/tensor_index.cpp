@@ -9,6 +9,7 @@
 #include "array/casters.h"
 #include "array/conversion.h"
 #include "array/scalar.h"
+#include "core/batched_calls.h"
 #include "core/errors.h"
 #include "core/gil.h"
 #include "tensor/tensor_object.h"
@@ -209,7 +210,10 @@ Tensor indexed(const Tensor& x, const std::vector<Item>& items) {
 }
 
 PyObject* subscript(PyObject* self, PyObject* key) {
-  return guarded([&] {
+  return guarded([&]() -> PyObject* {
+    if (batched_type != nullptr && holds_batched(key)) {
+      return call_batched_with("__getitem__", self, key);
+    }
     Tensor& x = tensor_of(self);
     lay_out(x);
     const std::vector<Item> items = items_of(key, x.ndim());
@@ -255,6 +259,9 @@ void assign(PyObject* self, PyObject* key, PyObject* object) {
 int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
   try {
     if (value == nullptr) throw TypeProblem("elements of a tensor cannot be deleted");
+    if (batched_type != nullptr && (holds_batched(key) || holds_batched(value))) {
+      refuse_batched();
+    }
     assign(self, key, value);
     return 0;
   } catch (...) {

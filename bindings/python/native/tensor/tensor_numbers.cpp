@@ -3,6 +3,7 @@
 
 #include "array/scalar.h"
 #include "core/autocast.h"
+#include "core/batched_calls.h"
 #include "core/errors.h"
 #include "core/gil.h"
 #include "op/bitwise.h"
@@ -116,6 +117,7 @@ PyObject* in_place(PyObject* self, PyObject* other, const Change& change) {
       const Tensor operand = tensor_of(other);
       change(target_of(self, operand), operand);
     } else {
+      if (is_batched(other)) refuse_batched();
       Scalar number;
       if (!load_scalar(other, number)) Py_RETURN_NOTIMPLEMENTED;
       change(x, as_tensor(number, x));

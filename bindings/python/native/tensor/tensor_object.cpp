@@ -8,6 +8,7 @@
 
 #include "array/conversion.h"
 #include "array/dtype_object.h"
+#include "core/batched_calls.h"
 #include "core/errors.h"
 #include "structmember.h"
 #include "weft/autograd/in_place_history.h"
@@ -55,6 +56,11 @@ PyObject* construct(PyTypeObject* of, PyObject* arguments, PyObject* keywords) {
   }
   return guarded([&] {
     if (is_tensor(data)) return make(of, Tensor(tensor_of(data).array(), requires_grad != 0));
+    if (is_batched(data)) {
+      throw std::invalid_argument(
+          "[Tensor] expected a tensor without a batch: parameters are made outside of vmap(), and "
+          "weft.func.functional_call() puts others in their place within it");
+    }
     if (PyObject_CheckBuffer(data) == 0 && PySequence_Check(data) == 0) {
       throw TypeProblem(std::string("Tensor() expects a weft.Tensor, lists of numbers, an array or "
                                     "sizes, got ") +

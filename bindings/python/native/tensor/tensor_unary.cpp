@@ -1,6 +1,7 @@
 // Functions of one Tensor, as x.exp() and as weft.exp(x), without a dispatcher in between.
 #include <array>
 
+#include "core/batched_calls.h"
 #include "core/call_keywords.h"
 #include "core/errors.h"
 #include "core/gil.h"
@@ -58,7 +59,7 @@ UnaryCall unary_call(_PyCFunctionFastWithKeywords function, PyObject* const* arg
   if (call.input == nullptr) {
     throw TypeProblem(name_of(function) + "() misses the argument 'input'");
   }
-  if (!is_tensor(call.input)) {
+  if (!is_tensor(call.input) && !is_batched(call.input)) {
     throw TypeProblem(name_of(function) + "(): argument 'input' must be weft.Tensor, got " +
                       Py_TYPE(call.input)->tp_name +
                       ": make a tensor of it with weft.tensor() or weft.from_numpy()");
@@ -70,7 +71,10 @@ template <Function kFunction>
 PyObject* function(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const UnaryCall call = unary_call(&function<kFunction>, arguments, count, names);
-    PyObject* const result = apply<kFunction>(tensor_of(call.input));
+    PyObject* const result =
+        is_tensor(call.input)
+            ? apply<kFunction>(tensor_of(call.input))
+            : call_batched_with(name_of(&function<kFunction>).c_str(), call.input, nullptr);
     if (call.out == nullptr) return result;
     return written_out(result, pybind11::reinterpret_borrow<pybind11::object>(call.out));
   });

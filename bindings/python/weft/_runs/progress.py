@@ -13,7 +13,7 @@ def progress_of(wanted):
         yield lambda event: None
         return
     try:
-        from tqdm import tqdm  # type: ignore
+        from tqdm import tqdm  # type: ignore[import]
     except ImportError:
         yield _Lines()
         return
