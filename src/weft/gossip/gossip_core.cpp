@@ -306,9 +306,11 @@ GossipMix GossipCore::finish(std::span<float> mixed, TimePoint now) {
 
 void GossipCore::leave(TimePoint now) {
   owner_.assert_here();
+  // Members that are some rounds behind go on with the topology that has this one in it.
+  const bool finished = phase_ == GossipPhase::kOver && round_ >= options_.last_round;
   phase_ = GossipPhase::kOver;
   deadline_.reset();
-  if (published_) publish_standing(true, now);
+  if (published_ && !finished) publish_standing(true, now);
   announce_book(now);
 }
 

@@ -183,10 +183,11 @@ class GossipCore {
   GossipMix finish(std::span<float> mixed, TimePoint now);
   // The parameters that others get when they ask from now on, after the last round.
   void publish(SharedBytes parameters) { latest_ = std::move(parameters); }
-  // After the last round: whether the members that were mixed in it have finished it, too, or have
-  // no link any more. Until then a link that ends may lose vectors that they wait for.
+  // After the last round: whether the members that were mixed in it, or in the rounds of its
+  // period, have finished it, too, or have no link any more. Until then a link that ends may lose
+  // vectors that they wait for.
   bool parted() const;
-  // Announces to all that this member has left.
+  // Announces to all that this member has left, unless it has finished the last round.
   void leave(TimePoint now);
 
   const AddressBook& book() const { return book_; }
@@ -277,7 +278,7 @@ class GossipCore {
   GossipPhase phase_ = GossipPhase::kGathering;
   Round round_ = Round(1);
   std::set<PeerId> sent_to_;
-  std::vector<PeerId> mixed_last_;  // in the last round
+  std::vector<PeerId> mixed_last_;  // in the last round, and in others of its period
   std::size_t degree_ = 0;          // as it was sent to the neighbours of the open round
   SharedBytes latest_;
   Round latest_round_;

@@ -120,11 +120,17 @@ void GossipCore::settle_missing(TimePoint now, GossipMix& mix) {
 }
 
 // "Absent" after the own parameters of the last round means that this member waits for nothing any
-// more.
+// more. Neighbours of other rounds of the period that are behind would take it for lost.
 void GossipCore::part() {
-  for (const PeerId& peer : sent_to_) {
-    if (inbox_.find(peer, round_) != nullptr) mixed_last_.push_back(peer);
-    if (!links_.contains(peer)) continue;
+  std::set<PeerId> neighbours = sent_to_;
+  neighbours.insert(topology_.peers.begin(), topology_.peers.end());
+  for (const PeerId& peer : neighbours) {
+    const auto link = links_.find(peer);
+    const bool mixed = inbox_.find(peer, round_) != nullptr;
+    const bool took_part = !sent_to_.contains(peer) && link != links_.end() &&
+                           link->second.newest.value() + topology_.period > round_.value();
+    if (mixed || took_part) mixed_last_.push_back(peer);
+    if (link == links_.end()) continue;
     send(peer, Lane::kBulk, frame_type::kGossipAbsent, GossipAbsentMessage{round_}.encode());
   }
 }
