@@ -243,6 +243,12 @@ void Storage::note_write(std::size_t begin, std::size_t end, const char* writer)
   }
   notes_gate().with([&](Gate) {
     bump_version();
+    // The same write again: a search for the earlier one finds this.
+    if (!writes_.empty() && writes_.back().begin == begin && writes_.back().end == end &&
+        writes_.back().writer == writer) {
+      writes_.back().version = version();
+      return;
+    }
     if (writes_.size() == kWritesKept) {
       // The two oldest become one that takes in both, so that none is forgotten.
       Write& second = writes_[1];
