@@ -4,6 +4,7 @@
 #include "array/size_object.h"
 #include "core/call_errors.h"
 #include "core/call_keywords.h"
+#include "core/direct_call.h"
 #include "core/errors.h"
 #include "core/named_results.h"
 #include "tensor/tensor_object.h"
@@ -41,6 +42,7 @@ void fill(pybind11::module_& module) {
   add_makers(module);
   explain_calls(module);
   explain_calls(reinterpret_cast<PyObject*>(type));
+  install_direct_calls();
 }
 
 }  // namespace
