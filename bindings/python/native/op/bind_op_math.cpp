@@ -228,8 +228,7 @@ void bind_products(Definer& define) {
     define.both(
         name,
         [of](const Tensor& x, int dim, const std::optional<DType>& dtype) {
-          const Tensor given = dtype ? cast(x, *dtype) : x;
-          return released(x.size(), [&] { return of(given, dim); });
+          return released(x.size(), [&] { return dtype ? of(cast(x, *dtype), dim) : of(x, dim); });
         },
         py::arg("dim"), py::arg("dtype") = py::none(), text);
   };

@@ -17,7 +17,7 @@ Array softmax_rows(const Array& x) {
     const RowLoops loops("softmax", in[0]);
     loops.softmax(in[0], out[0]);
   });
-  return y.to(x.dtype());
+  return wide.dtype() == x.dtype() ? y : y.to(x.dtype());
 }
 
 Array log_softmax_rows(const Array& x) {
@@ -27,7 +27,7 @@ Array log_softmax_rows(const Array& x) {
     const RowLoops loops("log_softmax", in[0]);
     loops.log_softmax(in[0], out[0]);
   });
-  return y.to(x.dtype());
+  return wide.dtype() == x.dtype() ? y : y.to(x.dtype());
 }
 
 Array softmax_rows_gradient(const Array& y, const Array& dy) {
