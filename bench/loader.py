@@ -6,6 +6,8 @@ epochs while it watches memory and descriptors.
            of processors, of this process and of the workers. Other programs on the machine change the
            clock, hardly the processors' seconds; from them follows what two idle cores would give:
            the time of one process over max(all seconds / 2, those of the busiest process).
+           In turn with these, one and two processes decode the folder without a loader: how much two
+           processes that have nothing to do with each other gain is the machine's limit
   epochs   1,000 passes over a small set, with workers that are started for each pass and with workers
            that stay: resident memory, descriptors, threads and child processes, early and at the end
 With --check the exit status is 1 unless two idle cores would give at least 1.6 times the images a
@@ -16,6 +18,7 @@ second, and memory has grown by less than 4 MiB and nothing else at all. Needs P
 """
 import argparse
 import json
+import multiprocessing
 import os
 import pathlib
 import resource
@@ -92,15 +95,40 @@ def one_pass(dataset, workers, batch):
     return clock, own_after - own, ended_after - ended
 
 
+def decode_all(dataset, gate):
+    """What a process without a loader does."""
+    gate.wait()
+    for i in range(len(dataset)):
+        dataset[i]
+
+
+def clock_of_processes(dataset, count):
+    """Seconds on the clock in which so many processes decode the whole folder each."""
+    context = multiprocessing.get_context("fork")
+    gate = context.Barrier(count + 1)
+    processes = [context.Process(target=decode_all, args=(dataset, gate)) for _ in range(count)]
+    for process in processes:
+        process.start()
+    gate.wait()
+    begun = time.perf_counter()
+    for process in processes:
+        process.join()
+    return time.perf_counter() - begun
+
+
 def decode(options):
     """The medians of both kinds of passes, and their ratios."""
     with tempfile.TemporaryDirectory() as folder:
         write_pictures(folder, options.pictures, options.width)
         dataset, found = Folder(folder, options.side), {0: [], WORKERS: []}
         one_pass(dataset, 0, options.batch)  # files are in memory from now on
+        apart = {1: [], WORKERS: []}
         for _ in range(options.runs):
             for workers, passes in found.items():
                 passes.append(one_pass(dataset, workers, options.batch))
+            for count, clocks in apart.items():
+                clocks.append(clock_of_processes(dataset, count))
+    one, many = (statistics.median(clocks) for clocks in apart.values())
     (clock, alone, _), (clock_many, own, workers) = (
         [statistics.median(column) for column in zip(*passes)] for passes in found.values())
     least = max((own + workers) / 2, workers / WORKERS, own)
@@ -108,13 +136,12 @@ def decode(options):
             "clock_s": round(clock, 3), "clock_workers_s": round(clock_many, 3),
             "clock_ratio": round(clock / clock_many, 2), "processor_s": round(alone, 3),
             "processor_own_s": round(own, 3), "processor_workers_s": round(workers, 3),
+            "machine_ratio": round(WORKERS * one / many, 2),
             "idle_ratio": round(alone / least, 2), "load": round(os.getloadavg()[0], 1)}
 
 
 def facts():
     """Resident bytes, descriptors, threads and children of this process."""
-    import multiprocessing
-
     pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
     return {"bytes": pages * resource.getpagesize(), "descriptors": len(os.listdir("/proc/self/fd")),
             "threads": len(os.listdir("/proc/self/task")),
@@ -143,6 +170,8 @@ def report(result):
     print(f"{WORKERS} workers:  {found['clock_workers_s']} s, {found['processor_workers_s']} s of the "
           f"workers and {found['processor_own_s']} s of this process")
     print(f"faster by {found['clock_ratio']} on the clock, by {found['idle_ratio']} on two idle cores")
+    print(f"{WORKERS} processes without a loader decode {found['machine_ratio']} times as many pictures "
+          f"a second as one: the limit of this machine")
     if found["idle_ratio"] < SPEED_MIN:
         missed.append(f"{found['idle_ratio']} on two idle cores, at least {SPEED_MIN}")
     for run in result["epochs"]:

@@ -40,6 +40,22 @@ class Squares(data.Dataset):
         return index, weft.tensor([float(index) ** 2, 1.0])
 
 
+class Large(data.Dataset):
+    """Tensors and an array that are sent as memory; each sample is written over the one before."""
+
+    def __init__(self):
+        self.kept = weft.zeros(3, 200, 100)
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        self.kept.fill_(float(index))
+        columns = (self.kept + weft.arange(100)).movedim(2, 0)  # not row by row
+        return {"kept": self.kept, "columns": columns, "half": self.kept.bfloat16(),
+                "array": np.full((90, 90), index), "small": weft.tensor([index])}
+
+
 class Counting(data.IterableDataset):
     """0, 1, ..., each worker its share."""
 
@@ -69,6 +85,22 @@ class Workers(unittest.TestCase):
                     loader = DataLoader(Squares(10), num_workers=workers, **settings)
                     self.assertEqual(rows(loader), want)
                     self.assertEqual(len(loader), len(want))
+
+    def test_large_tensors_arrive_as_they_were(self):
+        for size in (None, 2):
+            collate = (lambda sample: sample) if size is None else None
+            here, there = (list(DataLoader(Large(), batch_size=size, num_workers=workers,
+                                           collate_fn=collate)) for workers in (0, 2))
+            if size is None:  # without workers all samples show the last values
+                here = [Large()[i] for i in range(6)]
+            for got, wanted in zip(there, here):
+                self.assertEqual(list(got), list(wanted))
+                for name in got:
+                    self.assertEqual(str(got[name].dtype), str(wanted[name].dtype))
+                    self.assertTrue(np.array_equal(weft.asarray(got[name]).float().numpy(),
+                                                   weft.asarray(wanted[name]).float().numpy()), name)
+                got["kept"].add_(1)  # it can be written
+            self.assertEqual(len(there), len(here))
 
     def test_a_seed_repeats_what_workers_draw_and_passes_differ(self):
         passes = []

@@ -8,6 +8,7 @@ import unittest
 import numpy as np
 
 import weft
+from damage import read_damaged
 from oracle import assert_close, assert_equal, needs_torch, torch
 from weft.utils.data import DataLoader, Dataset, Subset, TensorDataset, random_split
 
@@ -104,26 +105,10 @@ class Files(unittest.TestCase):
 
     def test_damaged_files_are_refused_wherever_the_damage_is(self):
         weft.save({"a": weft.arange(4), "n": {"b": 2.5}}, self.path)
-        with open(self.path, "rb") as file:
-            good = file.read()
-        refused = 0
-        for cut in range(len(good)):
-            with open(self.path, "wb") as file:
-                file.write(good[:cut])
-            with self.assertRaises(weft.CorruptError) as caught:
-                weft.load(self.path)
-            self.assertIn(str(self.path), str(caught.exception))
-        rng = np.random.default_rng(0)
-        for _ in range(2000):
-            bad = bytearray(good)
-            for place in rng.integers(0, len(good), 3):
-                bad[place] = rng.integers(256)
-            with open(self.path, "wb") as file:
-                file.write(bad)
-            try:
-                weft.load(self.path)
-            except (weft.CorruptError, weft.InvalidArgumentError):
-                refused += 1
+        refused = read_damaged(
+            self, self.path, lambda: weft.load(self.path), says=str(self.path),
+            cut_errors=weft.CorruptError, errors=(weft.CorruptError, weft.InvalidArgumentError),
+            copies=2000)
         self.assertGreater(refused, 500)
 
     def test_digests_are_checked_and_written_for_what_is_written(self):

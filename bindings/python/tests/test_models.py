@@ -100,6 +100,20 @@ class LoadedModels(unittest.TestCase):
         optimizer.step()
         self.assertNotEqual(model.predict([[1050, "flat"]]).tolist(), before)
 
+    def test_a_loaded_model_becomes_an_onnx_file_without_an_example(self):
+        target = os.path.join(self.folder.name, "model.onnx")
+        self.put("mlp", {"hidden_units": 8, "channels": 1, "height": 4, "width": 4, "classes": 2},
+                 PICTURES)
+        model = weft.models.load(self.path)
+        self.assertLess(weft.onnx.export(model, target), 1e-4)
+        pixels = weft.arange(48).reshape(3, 1, 4, 4).to(weft.uint8)
+        program = weft.onnx.load(target)
+        self.assertEqual(len(program.inputs), 1)
+        given = pixels if program.inputs[0].dtype is weft.uint8 else pixels.float()
+        weft.testing.assert_close(program(given), model.predict(pixels), rtol=1e-4, atol=1e-5)
+        with self.assertRaises(weft.InvalidArgumentError):  # nothing but a file's model has one
+            weft.onnx.export(weft.models.create("mlp", channels=1, height=4, width=4), target)
+
     def test_what_is_no_model_says_so(self):
         with self.assertRaises(weft.UnavailableError):
             weft.models.load(self.path)

@@ -128,7 +128,7 @@ def tensor_lines():
     for name, value in sorted(vars(_core.Tensor).items()):
         if name.startswith("__") and name not in ("__array__", "__dlpack__", "__dlpack_device__"):
             continue
-        if isinstance(value, property):
+        if isinstance(value, property) or inspect.isgetsetdescriptor(value):
             lines.append(f"{name}: {PROPERTIES.get(name, 'Tensor')}")
         elif inspect.isfunction(value):
             lines.append(python_method(name, value))

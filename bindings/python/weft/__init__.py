@@ -18,6 +18,7 @@ from weft._names.matrices import *  # noqa: F401,F403
 from weft._names.settings import *  # noqa: F401,F403
 from weft import _tensor_methods  # noqa: F401  (completes Tensor)
 from weft._names import in_place as _in_place  # noqa: F401  (completes Tensor)
+from weft._names.functions import *  # noqa: F401,F403
 from weft.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
 from weft._files import load, save  # noqa: F401
 from weft._limits import finfo, iinfo  # noqa: F401
@@ -68,6 +69,9 @@ def demo(steps=300, seed=0):
 _LATER = {"amp", "array_api", "backends", "datasets", "distributions", "func", "linalg", "models",
           "onnx", "random", "special", "swarm", "version", "zoo"}
 _LATER_NAMES = {"Run": "_runs", "join": "_runs", "run": "_runs", "vmap": "func"}
+_LATER_NAMES.update((name, "nn.functional") for name in (
+    "alpha_dropout", "bilinear", "celu", "channel_shuffle", "conv3d", "dropout", "hardshrink",
+    "pixel_shuffle", "pixel_unshuffle", "prelu", "rrelu", "selu", "threshold"))
 # What PyTorch has and Weft does not: what to do instead.
 _ELSEWHERE = {
     "jit": "run the module itself: there is nothing to compile",

@@ -186,9 +186,6 @@ def install():
         setattr(Tensor, "new_" + name, _new_method(name))
     Tensor.__repr__ = represented
     Tensor.device = property(lambda self: device("cpu"), doc="Where the values are: the CPU.")
-    Tensor.T = property(lambda self: self.permute(*reversed(range(self.ndim))),
-                        doc="The axes in the opposite order.")
-    Tensor.mT = property(lambda self: self.transpose(-2, -1), doc="The last two axes swapped.")
     Tensor.__array_priority__ = 1000
 
 

@@ -1,6 +1,8 @@
 #include "weft/array/array.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <stdexcept>
@@ -16,6 +18,10 @@
 
 namespace weft {
 namespace {
+
+// fill() writes so many values itself, and copies at most so many at a time.
+constexpr std::int64_t kFillSeed = 16;
+constexpr std::int64_t kFillCopy = 4'096;
 
 void check_sizes(const char* operation, const Shape& shape) {
   for (const std::int64_t extent : shape) {
@@ -461,7 +467,20 @@ void Array::fill_now(double value) {
   }
   with_dtype(dtype_, [&](auto zero) {
     using T = decltype(zero);
-    std::fill_n(data<T>(), size_, convert_value<T>(value));
+    // The first values, and then copies of all that are there.
+    T* const to = data<T>();
+    const T one = convert_value<T>(value);
+    if (one == T{} && !std::signbit(value)) {
+      std::memset(to, 0, size_bytes());
+      return;
+    }
+    std::int64_t filled = std::min(size_, kFillSeed);
+    std::fill_n(to, filled, one);
+    while (filled < size_) {
+      const std::int64_t count = std::min({filled, kFillCopy, size_ - filled});
+      std::copy_n(to, count, to + filled);
+      filled += count;
+    }
   });
 }
 

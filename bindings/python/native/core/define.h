@@ -9,6 +9,7 @@
 
 #include "array/casters.h"
 #include "array/scalar.h"
+#include "core/direct_call.h"
 #include "core/errors.h"
 #include "core/gil.h"
 
@@ -56,12 +57,14 @@ class Definer {
   template <class Function, class... Extra>
   void function(const char* name, const Function& body, const Extra&... extra) {
     module_.def(name, body, extra...);
+    note_direct_call<Extra...>(module_, name, body);
   }
   // As Tensor.NAME(extra...).
   template <class Function, class... Extra>
   void method(const char* name, const Function& body, const Extra&... extra) {
     type_.attr(name) =
         pybind11::cpp_function(body, pybind11::name(name), pybind11::is_method(type_), extra...);
+    note_direct_call<Extra...>(type_, name, body);
   }
   // As both; `extra` are the arguments after the first.
   template <class Function, class... Extra>

@@ -5,6 +5,7 @@
 #include "core/batched_calls.h"
 #include "core/call_errors.h"
 #include "core/call_keywords.h"
+#include "core/direct_call.h"
 #include "core/errors.h"
 #include "core/named_results.h"
 #include "tensor/tensor_object.h"
@@ -43,6 +44,7 @@ void fill(pybind11::module_& module) {
   add_batched_calls(module);
   explain_calls(module);
   explain_calls(reinterpret_cast<PyObject*>(type));
+  install_direct_calls();
 }
 
 }  // namespace

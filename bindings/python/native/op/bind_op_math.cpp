@@ -178,17 +178,39 @@ Tensor matrices_product(const Tensor& x, const Tensor& y) {
                               " and " + to_string(y.shape()) + ": matmul() takes more axes");
 }
 
+void check_axes(const char* name, const char* argument, const Tensor& x, int count) {
+  if (x.ndim() == count) return;
+  throw std::invalid_argument("[" + std::string(name) + "] expected " + argument + " of " +
+                              std::to_string(count) + " axes, got shape " + to_string(x.shape()));
+}
+
+// The lock is let go for products that take longer than that.
+std::int64_t work_of(const Tensor& x, const Tensor& y) {
+  return x.size() * (y.ndim() > 1 ? y.dim(-1) : 1);
+}
+
 void bind_products(Definer& define) {
   const auto product = [&define](const char* name, Pairwise of, const char* text) {
     define.both(
-        name, [of](const Tensor& x, const Tensor& y) { return of(lowered(x), lowered(y)); },
-        py::arg("other"), py::call_guard<py::gil_scoped_release>(), text);
+        name,
+        [of](const Tensor& x, const Tensor& y) {
+          return released(work_of(x, y), [&] { return of(lowered(x), lowered(y)); });
+        },
+        py::arg("other"), text);
   };
   product("matmul", &matmul, "[..., m, k] @ [..., k, n]; leading axes broadcast.");
   product("mm", &matrices_product, "[m, k] @ [k, n].");
   product("bmm", &bmm, "[b, m, k] @ [b, k, n].");
   product("dot", &dot, "The sum of the products of two vectors.");
   product("outer", &outer, "All products of the values of two vectors.");
+  define.both(
+      "mv",
+      [](const Tensor& x, const Tensor& vec) {
+        check_axes("mv", "input", x, 2);
+        check_axes("mv", "vec", vec, 1);
+        return released(x.size(), [&] { return matmul(lowered(x), lowered(vec)); });
+      },
+      py::arg("vec"), "[m, k] @ [k].");
   define.function(
       "einsum",
       [](const std::string& equation, const py::args& operands) {
@@ -206,8 +228,7 @@ void bind_products(Definer& define) {
     define.both(
         name,
         [of](const Tensor& x, int dim, const std::optional<DType>& dtype) {
-          const Tensor given = dtype ? cast(x, *dtype) : x;
-          return released(x.size(), [&] { return of(given, dim); });
+          return released(x.size(), [&] { return dtype ? of(cast(x, *dtype), dim) : of(x, dim); });
         },
         py::arg("dim"), py::arg("dtype") = py::none(), text);
   };

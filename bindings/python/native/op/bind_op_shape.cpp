@@ -110,6 +110,8 @@ void bind_views(Definer& define) {
       py::arg("dims"), "Backwards along the axes.");
   define.method("unfold", view_of(&unfold), py::arg("dimension"), py::arg("size"), py::arg("step"),
                 "Windows along an axis, as a new last axis.");
+  define.both("select", view_of(&slice_at), py::arg("dim"), py::arg("index"),
+              "The slice of that number along `dim`, as a view.");
   define.both(
       "narrow", view_of([](const Tensor& x, int dim, std::int64_t start, std::int64_t length) {
         const std::int64_t whole = x.dim(dim);
@@ -208,6 +210,12 @@ void bind_places(Definer& define) {
   define.both(
       "gather", [](const Tensor& x, int dim, const Tensor& index) { return gather(x, dim, index); },
       py::arg("dim"), py::arg("index"), "y[.., j, ..] = x[.., index[.., j, ..], ..].");
+  define.both(
+      "take",
+      [](const Tensor& x, const py::object& index) {
+        return values_at(flattened(x, 0, -1), index.ptr());
+      },
+      py::arg("index"), "The values at places in all of them as one row.");
   define.both(
       "index_select",
       [](const Tensor& x, int dim, const Tensor& index) { return index_select(x, dim, index); },

@@ -43,10 +43,26 @@ std::uint64_t seed_of(const py::object& seed) {
   return large;
 }
 
+// Generator(seed), and PyTorch's Generator(device), where only the CPU will do.
+Generator made_generator(const py::object& seed, const py::object& device) {
+  const py::module_ devices = py::module_::import("weft._device");
+  if (!device.is_none()) devices.attr("cpu_device")(device);
+  if (py::isinstance<py::str>(seed) || py::isinstance(seed, devices.attr("device"))) {
+    devices.attr("cpu_device")(seed);
+    return Generator(0);
+  }
+  if (PyIndex_Check(seed.ptr()) == 0) {
+    throw TypeProblem(std::string("Generator() expects a seed as a whole number, or the device "
+                                  "'cpu', got ") +
+                      Py_TYPE(seed.ptr())->tp_name);
+  }
+  return Generator(seed_of(seed));
+}
+
 void bind_generator(py::module_& module) {
   py::class_<Generator>(module, "Generator",
                         "A stream of random numbers; its state is (seed, offset).")
-      .def(py::init<std::uint64_t>(), py::arg("seed") = 0)
+      .def(py::init(&made_generator), py::arg("seed") = 0, py::arg("device") = py::none())
       .def(
           "manual_seed",
           [](Generator& self, const py::object& seed) -> Generator& {

@@ -1,12 +1,14 @@
 // The properties and methods of weft.Tensor that have to do with gradients, memory and types.
 #include "array/casters.h"
 #include "array/size_object.h"
+#include "core/direct_call.h"
 #include "core/errors.h"
 #include "core/gil.h"
 #include "core/module.h"
 #include "weft/autograd/backward.h"
 #include "weft/autograd/history_name.h"
 #include "weft/op/arithmetic.h"
+#include "weft/op/shape.h"
 
 namespace weft::python {
 namespace {
@@ -17,20 +19,23 @@ template <class Function, class... Extra>
 void tensor_method(const py::object& type, const char* name, const Function& function,
                    const Extra&... extra) {
   type.attr(name) = py::cpp_function(function, py::name(name), py::is_method(type), extra...);
+  note_direct_call<Extra...>(type, name, function);
 }
 
 template <class Get>
+void property(const py::object& type, const char* name, const Get& get, const py::object& set,
+              const char* documentation) {
+  DirectCall* const call = direct_call_of(get, py::cpp_function(get, py::is_method(type)).ptr());
+  add_getter(type, name, call, set, documentation);
+}
+template <class Get>
 void property(const py::object& type, const char* name, const Get& get, const char* documentation) {
-  const py::handle make(reinterpret_cast<PyObject*>(&PyProperty_Type));
-  type.attr(name) =
-      make(py::cpp_function(get, py::is_method(type)), py::none(), py::none(), documentation);
+  property(type, name, get, py::object(), documentation);
 }
 template <class Get, class Set>
 void property(const py::object& type, const char* name, const Get& get, const Set& set,
               const char* documentation) {
-  const py::handle make(reinterpret_cast<PyObject*>(&PyProperty_Type));
-  type.attr(name) = make(py::cpp_function(get, py::is_method(type)),
-                         py::cpp_function(set, py::is_method(type)), py::none(), documentation);
+  property(type, name, get, py::object(py::cpp_function(set, py::is_method(type))), documentation);
 }
 
 py::object item(const Tensor& x) {
@@ -76,45 +81,6 @@ py::object as_list(const Array& x) {
   throw TypeProblem(attribute + " must be " + expected + ", got " + Py_TYPE(got.ptr())->tp_name);
 }
 
-void set_requires_grad(const py::handle& self, bool on) {
-  Tensor& x = required_tensor(self);
-  if (x.requires_grad() == on) return;
-  if (!x.is_leaf()) {
-    throw std::invalid_argument("[requires_grad] only a leaf can be changed: take .detach()");
-  }
-  x = Tensor(x.array(), on);
-}
-
-void set_grad(const py::handle& self, const std::optional<Tensor>& gradient) {
-  Tensor& x = required_tensor(self);
-  if (gradient) {
-    x.set_grad_storage(gradient->array().contiguous());
-    return;
-  }
-  x.zero_grad();
-  // A gradient that was given is only zeroed: a leaf of its own takes its place.
-  if (x.requires_grad() && x.is_leaf() && x.grad().defined()) x = Tensor(x.array(), true);
-}
-
-void set_grad_of_any(const py::handle& self, const py::object& value) {
-  if (value.is_none()) return set_grad(self, std::nullopt);
-  if (!is_tensor(value.ptr())) refuse_value("grad", "a weft.Tensor or None", value);
-  const Tensor& gradient = tensor_of(value.ptr());
-  const Tensor& x = required_tensor(self);
-  if (gradient.shape() != x.shape() || gradient.dtype() != x.dtype()) {
-    throw std::invalid_argument("[grad] expected a tensor of shape " + to_string(x.shape()) +
-                                " and type " + std::string(to_string(x.dtype())) + ", got " +
-                                to_string(gradient.shape()) + " and " +
-                                std::string(to_string(gradient.dtype())));
-  }
-  set_grad(self, gradient);
-}
-
-void set_requires_grad_of_any(const py::handle& self, const py::object& value) {
-  if (PyBool_Check(value.ptr()) == 0) refuse_value("requires_grad", "a bool", value);
-  set_requires_grad(self, value.ptr() == Py_True);
-}
-
 void set_data(const py::handle& self, const Tensor& data) {
   Tensor& x = required_tensor(self);
   if (!x.is_leaf()) throw std::invalid_argument("[data] expected a leaf");
@@ -139,21 +105,12 @@ void run_backward(const Tensor& x, const std::optional<Tensor>& gradient, bool r
 
 void bind_gradients(const py::object& type) {
   property(
-      type, "requires_grad", [](const Tensor& x) { return x.requires_grad(); },
-      set_requires_grad_of_any, "Whether operations on this record a history.");
-  property(
       type, "_history_name",
       [](const Tensor& x) -> py::object {
         const char* const name = history_name(x);
         return name == nullptr ? py::object(py::none()) : py::object(py::str(name));
       },
       "The operation that made this; None of leaves.");
-  property(
-      type, "is_leaf", [](const Tensor& x) { return x.is_leaf(); },
-      "Whether this was made by the caller and not by an operation.");
-  property(
-      type, "grad", [](const Tensor& x) { return x.grad_tensor(); }, set_grad_of_any,
-      "What backward() has added up here; None if nothing.");
   property(type, "data", of_viewed([](const Tensor& x) { return Tensor(x.array()); }),
            set_data_of_any, "The same memory without history.");
   tensor_method(type, "detach", of_viewed([](const Tensor& x) { return x.detach(); }),
@@ -167,7 +124,7 @@ void bind_gradients(const py::object& type) {
   tensor_method(
       type, "requires_grad_",
       [](const py::object& self, bool on) {
-        set_requires_grad(self, on);
+        set_requires_grad(required_tensor(self), on);
         return self;
       },
       py::arg("requires_grad") = true, "Sets requires_grad and returns the tensor.");
@@ -177,6 +134,12 @@ void bind_gradients(const py::object& type) {
       py::arg("other").none(false));
 }
 
+Tensor with_axes_reversed(const Tensor& x) {
+  std::vector<int> axes;
+  for (int axis = x.ndim() - 1; axis >= 0; --axis) axes.push_back(axis);
+  return permute(x, axes);
+}
+
 py::object size_of_tensor(const Tensor& x) {
   auto size = py::reinterpret_steal<py::object>(size_object(x.shape()));
   if (!size) throw py::error_already_set();
@@ -184,17 +147,9 @@ py::object size_of_tensor(const Tensor& x) {
 }
 
 void bind_facts(const py::object& type) {
-  property(
-      type, "shape", [](const Tensor& x) { return size_of_tensor(x); },
-      "Elements along each axis.");
-  property(
-      type, "ndim", [](const Tensor& x) { return x.ndim(); }, "How many axes there are.");
-  property(
-      type, "dtype", [](const Tensor& x) { return x.dtype(); }, "The type of the elements.");
-  tensor_method(
-      type, "numel", [](const Tensor& x) { return x.size(); }, "How many elements there are.");
-  tensor_method(
-      type, "dim", [](const Tensor& x) { return x.ndim(); }, "How many axes there are.");
+  property(type, "T", view_of(with_axes_reversed), "The axes in the opposite order.");
+  property(type, "mT", view_of([](const Tensor& x) { return transpose(x, -2, -1); }),
+           "The last two axes swapped.");
   tensor_method(
       type, "size",
       [](const Tensor& x, std::optional<int> dim) -> py::object {
@@ -239,12 +194,6 @@ void bind_tensor(py::module_& module) {
   const py::object type = module.attr("Tensor");
   bind_gradients(type);
   bind_facts(type);
-  tensor_method(type, "contiguous", view_of([](const Tensor& x) {
-                  if (x.array().is_contiguous()) return x;
-                  if (!x.requires_grad() || !grad_enabled()) return Tensor(x.array().contiguous());
-                  return add(x, 0.0);  // contiguous as all results, with its history
-                }),
-                "Itself if its elements lie row by row, else a copy.");
   tensor_method(
       type, "clone",
       [](const Tensor& x) {
@@ -252,6 +201,8 @@ void bind_tensor(py::module_& module) {
         return plain ? Tensor(x.array().clone()) : mul(x, 1.0);
       },
       "A copy, through which gradients pass.");
+  module.def("_in_place", direct_in_place, py::arg("name"), py::arg("otherwise"),
+             py::arg("truths"));
   tensor_method(type, "_cast",
                 of_viewed([](const Tensor& x, DType dtype) { return cast(x, dtype); }));
   tensor_method(type, "_strided", of_viewed([](const Tensor& x) { return Tensor(x.array()); }));

@@ -26,14 +26,16 @@ namespace {
 
 // One entry of an index: `object` is borrowed from the key.
 struct Item {
-  enum class Kind : unsigned char { kWhole, kSlice, kNewAxis, kEllipsis, kArray };
+  // kTruth: a mask without axes, which stands for a new axis of length 1, or of 0 where it is
+  // false; `array` has the places on it.
+  enum class Kind : unsigned char { kWhole, kSlice, kNewAxis, kEllipsis, kArray, kTruth };
   Kind kind = Kind::kWhole;
   std::int64_t whole = 0;
   PyObject* object = nullptr;
   Array array;
   // Axes of the indexed tensor that it stands for.
   int axes() const {
-    if (kind == Kind::kNewAxis || kind == Kind::kEllipsis) return 0;
+    if (kind == Kind::kNewAxis || kind == Kind::kEllipsis || kind == Kind::kTruth) return 0;
     return kind == Kind::kArray && array.dtype() == DType::kBool ? array.ndim() : 1;
   }
 };
@@ -44,6 +46,11 @@ Array array_of_index(PyObject* object) {
   const std::unique_ptr<PyObject, void (*)(PyObject*)> list(PySequence_List(object), Py_DecRef);
   if (list == nullptr) throw PythonError();
   return array_from(list.get(), std::nullopt);
+}
+
+void make_truth(Item& item) {
+  item.kind = Item::Kind::kTruth;
+  item.array = Array::zeros({item.array.item() != 0.0 ? 1 : 0}, DType::kI64);
 }
 
 Item item_of(PyObject* object) {
@@ -77,7 +84,9 @@ Item item_of(PyObject* object) {
       throw std::out_of_range(
           "an index array of uint8 could mean places or a mask: use .long() or .bool()");
     }
-    if (item.array.ndim() == 0 && item.array.dtype() != DType::kBool) {
+    if (item.array.ndim() == 0 && item.array.dtype() == DType::kBool) {
+      make_truth(item);
+    } else if (item.array.ndim() == 0) {
       item.kind = Item::Kind::kWhole;
       item.whole = item.array.to(DType::kI64).contiguous().flat<std::int64_t>()[0];
     }
@@ -158,7 +167,7 @@ struct OnTensor {
 
 bool has_arrays(const std::vector<Item>& items) {
   for (const Item& item : items) {
-    if (item.kind == Item::Kind::kArray) return true;
+    if (item.kind == Item::Kind::kArray || item.kind == Item::Kind::kTruth) return true;
   }
   return false;
 }
@@ -190,6 +199,10 @@ Value basic(Value x, const std::vector<Item>& items, AdvancedIndex* at) {
       case Item::Kind::kArray:
         if (at != nullptr) at->emplace_back(item.array);
         axis += item.axes();
+        break;
+      case Item::Kind::kTruth:
+        x = Steps::unsqueeze(x, axis++);
+        if (at != nullptr) at->emplace_back(item.array);
         break;
     }
   }
@@ -296,6 +309,16 @@ PyObject* iterate(PyObject* self) {
 }
 
 }  // namespace
+
+Tensor values_at(const Tensor& x, PyObject* key) { return indexed(x, items_of(key, x.ndim())); }
+
+Tensor slice_at(const Tensor& x, int axis, std::int64_t index) {
+  if (x.ndim() == 0) throw std::out_of_range("select() takes no tensor without axes");
+  const int at = normalize_axis("select", axis, x.ndim());
+  check_range(index, at, x.dim(at));
+  if (records(x)) return OnTensor::select(x, at, index);
+  return Tensor(OnArray::select(x.array(), at, index));
+}
 
 PyType_Slot* index_slots() {
   static PyType_Slot slots[] = {{Py_mp_subscript, reinterpret_cast<void*>(subscript)},

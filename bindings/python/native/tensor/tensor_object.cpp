@@ -26,6 +26,19 @@ PyObject* make(PyTypeObject* of, Tensor tensor) {
   return object;
 }
 
+// The same for Tensor itself, whose objects are all written here and need no zeros before.
+PyObject* make_plain(Tensor tensor) {
+  void* const memory = PyObject_Malloc(sizeof(TensorObject));
+  if (memory == nullptr) return PyErr_NoMemory();
+  PyObject* const object = PyObject_Init(static_cast<PyObject*>(memory), tensor_type_object);
+  auto* const made = reinterpret_cast<TensorObject*>(object);
+  made->weak_references = nullptr;
+  made->base = nullptr;
+  made->views = nullptr;
+  std::construct_at(&made->value, std::move(tensor));
+  return object;
+}
+
 // Tensor(2, 3): sizes, and values that are not set.
 Array of_sizes(PyObject* arguments) {
   Shape shape;
@@ -99,7 +112,7 @@ void append(std::vector<PyType_Slot>& all, const PyType_Slot* slots) {
 // The methods of several tables as one. Python keeps the table, so it lives on.
 PyMethodDef* all_methods() {
   static std::vector<PyMethodDef> all;
-  for (PyMethodDef* table : {unary_methods(), in_place_methods()}) {
+  for (PyMethodDef* table : {unary_methods(), in_place_methods(), fact_methods()}) {
     for (; table->ml_name != nullptr; ++table) all.push_back(*table);
   }
   all.push_back({nullptr, nullptr, 0, nullptr});
@@ -120,6 +133,7 @@ PyTypeObject* make_tensor_type() {
       {Py_tp_hash, reinterpret_cast<void*>(hash)},
       {Py_tp_members, members},
       {Py_tp_methods, all_methods()},
+      {Py_tp_getset, fact_attributes()},
       {Py_tp_doc, const_cast<char*>("An n-dimensional array with a history of how it was made.")}};
   append(slots, number_slots());
   append(slots, index_slots());
@@ -157,7 +171,7 @@ void share_with_views(PyObject* object) {
 
 PyObject* wrap(Tensor tensor) {
   if (!tensor.defined()) Py_RETURN_NONE;
-  return make(tensor_type_object, std::move(tensor));
+  return make_plain(std::move(tensor));
 }
 
 }  // namespace weft::python

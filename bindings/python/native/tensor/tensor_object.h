@@ -53,6 +53,13 @@ PyObject* noted_view(PyObject* view, PyObject* of);
 // A new object; null with a Python error set if there is no memory. An undefined Tensor is None.
 PyObject* wrap(Tensor tensor);
 
+// Throws for what an operation has made.
+void set_requires_grad(Tensor& x, bool on);
+// x[key].
+Tensor values_at(const Tensor& x, PyObject* key);
+// The slice at `index` along `axis`; both may count from the end.
+Tensor slice_at(const Tensor& x, int axis, std::int64_t index);
+
 // The functions of the type's slots. Each file of tensor_*.cpp gives its own, ended by {0, null}.
 PyType_Slot* number_slots();      // tensor_numbers.cpp
 PyType_Slot* index_slots();       // tensor_index.cpp
@@ -60,5 +67,7 @@ PyType_Slot* buffer_slots();      // tensor_buffer.cpp
 PyMethodDef* unary_methods();     // tensor_unary.cpp: x.exp(), ended by a row of nulls
 PyMethodDef* unary_functions();   // weft.exp(x)
 PyMethodDef* in_place_methods();  // tensor_in_place.cpp
+PyMethodDef* fact_methods();      // tensor_facts.cpp
+PyGetSetDef* fact_attributes();
 
 }  // namespace weft::python

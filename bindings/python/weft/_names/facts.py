@@ -96,8 +96,10 @@ def is_inference(input):  # noqa: A002
 
 
 def is_storage(obj):
-    """False: the memory of a tensor is no object of its own."""
-    return False
+    """Whether `obj` is what x.storage() or x.untyped_storage() gives."""
+    from weft._storage import UntypedStorage
+
+    return isinstance(obj, UntypedStorage)
 
 
 def typename(o):
@@ -150,6 +152,18 @@ class _Facts:
         """Raises: processes do not share tensors."""
         raise _core.InvalidArgumentError(
             "[share_memory_] processes share no tensors: send bytes(memoryview(x)), or save a file")
+
+    def storage(self):
+        """Where the memory of the tensor is, and how many elements it holds."""
+        from weft._storage import TypedStorage
+
+        return TypedStorage(self)
+
+    def untyped_storage(self):
+        """storage(), counted in bytes."""
+        from weft._storage import UntypedStorage
+
+        return UntypedStorage(self)
 
     def is_shared(self):
         """False: processes do not share tensors."""

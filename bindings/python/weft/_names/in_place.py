@@ -35,7 +35,7 @@ def _copying(name):
 
     method.__name__ = method.__qualname__ = name + "_"
     method.__doc__ = f"{name}(), written in place."
-    return method
+    return _core._in_place(name, method, name in _TRUTHS)
 
 
 def _reshaping(name):

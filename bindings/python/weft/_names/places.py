@@ -149,12 +149,6 @@ def index_fill(input, dim, index, value):  # noqa: A002
 
 
 @_method
-def take(input, index):  # noqa: A002
-    """The values at places in all of them as one row."""
-    return input.flatten()[index]
-
-
-@_method
 def take_along_dim(input, indices, dim=None):  # noqa: A002
     """gather() with an index that broadcasts; of all values as one row without `dim`."""
     if dim is None:

@@ -51,13 +51,6 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):  # noqa: A002
 
 
 @_method
-def mv(input, vec):  # noqa: A002
-    """[m, k] @ [k]."""
-    _ranks("mv", input=(input, 2), vec=(vec, 1))
-    return input @ vec
-
-
-@_method
 def vdot(input, other):  # noqa: A002
     """dot()."""
     return _core.dot(input, other)

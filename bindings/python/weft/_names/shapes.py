@@ -82,15 +82,6 @@ def unflatten(input, dim, sizes):  # noqa: A002
 
 
 @_method
-def select(input, dim, index):  # noqa: A002
-    """The slice of that number along `dim`, as a view."""
-    place = _axes_in("select", dim, input.ndim)[0]
-    if input.ndim == 0:
-        raise IndexError("select() takes no tensor without axes")
-    return input[(slice(None),) * place + (int(index),)]
-
-
-@_method
 def flip(input, *dims):  # noqa: A002
     """Backwards along the axes: flip(0, 1) and flip((0, 1))."""
     if not dims:

@@ -26,12 +26,13 @@ from weft.nn.norm import (  # noqa: F401
 from weft.nn.parallel import DataParallel  # noqa: F401
 from weft.nn.parameter import Parameter  # noqa: F401
 from weft.nn.pool import (  # noqa: F401
-    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AlphaDropout,
-    AvgPool1d, AvgPool2d, ChannelShuffle, ConstantPad1d, ConstantPad2d, CosineSimilarity, Dropout,
-    Dropout1d, Dropout2d, Dropout3d, Fold, LocalResponseNorm, LPPool2d, MaxPool1d, MaxPool2d,
-    MaxUnpool2d, PairwiseDistance, PixelShuffle, PixelUnshuffle, ReflectionPad1d, ReflectionPad2d,
-    ReplicationPad1d, ReplicationPad2d, Unfold, Upsample, UpsamplingBilinear2d,
-    UpsamplingNearest2d, ZeroPad2d)
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d, AlphaDropout, AvgPool1d, AvgPool2d, AvgPool3d, ChannelShuffle,
+    ConstantPad1d, ConstantPad2d, ConstantPad3d, CosineSimilarity, Dropout, Dropout1d, Dropout2d,
+    Dropout3d, Fold, LocalResponseNorm, LPPool2d, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool2d,
+    PairwiseDistance, PixelShuffle, PixelUnshuffle, ReflectionPad1d, ReflectionPad2d,
+    ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Unfold, Upsample,
+    UpsamplingBilinear2d, UpsamplingNearest2d, ZeroPad2d)
 from weft.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell  # noqa: F401
 from weft.nn.transformer import (  # noqa: F401
     Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,

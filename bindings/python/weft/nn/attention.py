@@ -1,9 +1,8 @@
 """MultiheadAttention, with PyTorch's parameters."""
 from weft import _core
-from weft.nn import functional as F
 from weft.nn import init
 from weft.nn.functional_module import placed
-from weft.nn.functions.attention import joined_mask
+from weft.nn.functions.attention import attention_of_heads, projected
 from weft.nn.layers import Linear, expect
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
@@ -45,39 +44,6 @@ class MultiheadAttention(Module):
                 _core.empty(1, 1, embed_dim))) if add_bias_kv else None)
         placed(self, device, dtype)
 
-    def _projected(self, x, part):
-        rows = slice(part * self.embed_dim, (part + 1) * self.embed_dim)
-        weight = (getattr(self, ("q_proj_weight", "k_proj_weight", "v_proj_weight")[part])
-                  if self.in_proj_weight is None else self.in_proj_weight[rows])
-        return F.linear(x, weight, None if self.in_proj_bias is None else self.in_proj_bias[rows])
-
-    def _heads(self, x):
-        return x.reshape(x.shape[0], x.shape[1], self.num_heads, -1).transpose(1, 2)
-
-    def _with_more_keys(self, k, v, mask):
-        """Keys and values [N, S, E] with the learned one and the one of zeros behind them."""
-        extra = []
-        if self.bias_k is not None:
-            extra.append((self.bias_k, self.bias_v))
-        if self.add_zero_attn:
-            zeros = _core.zeros(1, 1, self.embed_dim, dtype=k.dtype)
-            extra.append((zeros, zeros))
-        for more_k, more_v in extra:
-            k = _core.cat([k, more_k.expand(k.shape[0], 1, -1)], 1)
-            v = _core.cat([v, more_v.expand(v.shape[0], 1, -1)], 1)
-        if mask is not None and extra:
-            mask = F.pad(mask, (0, len(extra)))
-        return k, v, mask
-
-    def _check_masks(self, attn_mask, key_padding_mask, queries, keys):
-        count, length = queries[0], queries[1]
-        for name, mask, shapes in (
-                ("attn_mask", attn_mask, ((length, keys), (count * self.num_heads, length, keys))),
-                ("key_padding_mask", key_padding_mask, ((count, keys),))):
-            expect(mask is None or tuple(mask.shape) in shapes, "MultiheadAttention",
-                   f"{name} of shape {' or '.join(str(list(each)) for each in shapes)}",
-                   None if mask is None else list(mask.shape))
-
     def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
                 average_attn_weights=True, is_causal=False):
         single = query.ndim == 2
@@ -88,21 +54,16 @@ class MultiheadAttention(Module):
             key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
         elif not self.batch_first:
             query, key, value = (x.transpose(0, 1) for x in (query, key, value))
-        q, k, v = (self._projected(x, part) for part, x in enumerate((query, key, value)))
-        self._check_masks(attn_mask, key_padding_mask, q.shape, k.shape[1])
-        mask = joined_mask(attn_mask, key_padding_mask, self.num_heads, q.dtype)
-        k, v, mask = self._with_more_keys(k, v, mask)
-        q, k, v = self._heads(q), self._heads(k), self._heads(v)
-        causal = is_causal and attn_mask is None
-        dropout = self.dropout if self.training else 0.0
-        weights = None
-        if need_weights:
-            weights = F.dropout(F.attention_weights(q, k, mask, causal), dropout)
-            mixed = weights @ v
-            weights = weights.mean(1) if average_attn_weights else weights
-        else:
-            mixed = F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
-        output = self.out_proj(mixed.transpose(1, 2).flatten(2))
+        projections = projected(
+            (query, key, value), self.in_proj_weight,
+            (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight), self.in_proj_bias)
+        mixed, weights = attention_of_heads(
+            "MultiheadAttention", projections, self.num_heads, bias_k=self.bias_k,
+            bias_v=self.bias_v, add_zero_attn=self.add_zero_attn,
+            dropout_p=self.dropout if self.training else 0.0, key_padding_mask=key_padding_mask,
+            need_weights=need_weights, attn_mask=attn_mask,
+            average_attn_weights=average_attn_weights, is_causal=is_causal)
+        output = self.out_proj(mixed)
         if single:
             return output.squeeze(0), None if weights is None else weights.squeeze(0)
         return (output if self.batch_first else output.transpose(0, 1)), weights

@@ -1,14 +1,15 @@
 """Functions of layers, with PyTorch's names; shapes stand in each one's documentation."""
+from weft._names.products import pdist  # noqa: F401
 from weft._core import (  # noqa: F401
     batch_norm, binary_cross_entropy_with_logits, cosine_similarity, cross_entropy, gelu,
     group_norm, kl_div, linear, logsigmoid, nll_loss, rms_norm, sigmoid, softplus, softsign,
     tanh)
 from weft.nn.functions.activation import (  # noqa: F401
-    celu, elu, glu, gumbel_softmax, hardshrink, hardsigmoid, hardswish, hardtanh, leaky_relu,
-    log_softmax, mish, prelu, relu, relu6, rrelu, selu, silu, softmax, softmin, softshrink,
-    tanhshrink, threshold)
+    celu, celu_, elu, elu_, glu, gumbel_softmax, hardshrink, hardsigmoid, hardswish, hardtanh,
+    hardtanh_, leaky_relu, leaky_relu_, log_softmax, mish, prelu, relu, relu6, relu_, rrelu, rrelu_,
+    selu, selu_, silu, softmax, softmin, softshrink, tanhshrink, threshold, threshold_)
 from weft.nn.functions.attention import (  # noqa: F401
-    attention_weights, scaled_dot_product_attention)
+    attention_weights, multi_head_attention_forward, scaled_dot_product_attention)
 from weft.nn.functions.conv import (  # noqa: F401
     conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, fold, pad, unfold)
 from weft.nn.functions.image import (  # noqa: F401
@@ -22,6 +23,8 @@ from weft.nn.functions.loss import (  # noqa: F401
 from weft.nn.functions.pool import (  # noqa: F401
     adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d,
     avg_pool1d, avg_pool2d, lp_pool2d, max_pool1d, max_pool2d, max_unpool2d)
+from weft.nn.functions.pool3d import (  # noqa: F401
+    adaptive_avg_pool3d, adaptive_max_pool3d, avg_pool3d, max_pool3d)
 from weft.nn.functions.regular import (  # noqa: F401
     alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, instance_norm, layer_norm,
     local_response_norm, normalize)

@@ -37,6 +37,10 @@ AvgPool1d = functional_module(__name__, "AvgPool1d", F.avg_pool1d, "The mean of 
                               count_include_pad=True)
 AvgPool2d = _pool("AvgPool2d", F.avg_pool2d, "The mean of each window.", shown=_SHOWN,
                   ceil_mode=False, count_include_pad=True, divisor_override=None)
+MaxPool3d = _pool("MaxPool3d", F.max_pool3d, "The largest value of each window of a volume.",
+                  shown=_SHOWN_MAX, **_MAX)
+AvgPool3d = _pool("AvgPool3d", F.avg_pool3d, "The mean of each window of a volume.", shown=_SHOWN,
+                  ceil_mode=False, count_include_pad=True, divisor_override=None)
 MaxUnpool2d = _pool("MaxUnpool2d", F.max_unpool2d,
                     "The values at the places that MaxPool2d(return_indices=True) gave.",
                     shown=_SHOWN)
@@ -54,6 +58,10 @@ AdaptiveMaxPool1d = _adaptive("AdaptiveMaxPool1d", F.adaptive_max_pool1d,
                               "Extremes of windows that cover the sequence.")
 AdaptiveMaxPool2d = _adaptive("AdaptiveMaxPool2d", F.adaptive_max_pool2d,
                               "Extremes of windows that cover the image.")
+AdaptiveAvgPool3d = _adaptive("AdaptiveAvgPool3d", F.adaptive_avg_pool3d,
+                              "Means of windows that cover the volume.")
+AdaptiveMaxPool3d = _adaptive("AdaptiveMaxPool3d", F.adaptive_max_pool3d,
+                              "Extremes of windows that cover the volume.")
 
 
 class _Padding(Module):
@@ -84,6 +92,8 @@ ReflectionPad1d = _padding("ReflectionPad1d", 1, "reflect")
 ReflectionPad2d = _padding("ReflectionPad2d", 2, "reflect")
 ReplicationPad1d = _padding("ReplicationPad1d", 1, "replicate")
 ReplicationPad2d = _padding("ReplicationPad2d", 2, "replicate")
+ReflectionPad3d = _padding("ReflectionPad3d", 3, "reflect")
+ReplicationPad3d = _padding("ReplicationPad3d", 3, "replicate")
 ZeroPad2d = _padding("ZeroPad2d", 2, "constant")
 
 
@@ -105,6 +115,12 @@ class ConstantPad1d(ConstantPad2d):
     """One value before and behind the sequence."""
 
     _axes = 1
+
+
+class ConstantPad3d(ConstantPad2d):
+    """One value around the volume."""
+
+    _axes = 3
 
 
 class Upsample(FunctionalModule):

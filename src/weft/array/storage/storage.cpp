@@ -243,6 +243,18 @@ void Storage::note_write(std::size_t begin, std::size_t end, const char* writer)
   }
   notes_gate().with([&](Gate) {
     bump_version();
+    // One of the last two writes again, as loops make them: it takes the place of the earlier one,
+    // which a search would no longer find.
+    const auto is_same = [&](std::size_t back) {
+      if (writes_.size() < back) return false;
+      const Write& write = writes_[writes_.size() - back];
+      return write.begin == begin && write.end == end && write.writer == writer;
+    };
+    if (is_same(1) || is_same(2)) {
+      if (!is_same(1)) std::swap(writes_[writes_.size() - 2], writes_.back());
+      writes_.back().version = version();
+      return;
+    }
     if (writes_.size() == kWritesKept) {
       // The two oldest become one that takes in both, so that none is forgotten.
       Write& second = writes_[1];

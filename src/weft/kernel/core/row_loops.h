@@ -60,16 +60,32 @@ class RowLoops {
   // Calls body(i) for every row.
   template <class Body>
   void each(const Body& body) const {
-    const std::int64_t grain =
-        std::max<std::int64_t>(1, kGrainValues / std::max<std::int64_t>(1, count_));
-    parallel_for(rows_, grain, [&](std::int64_t begin, std::int64_t end) {
+    each_part([&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) body(i);
     });
+  }
+  // softmax, or its logarithm, of all rows of x.
+  void softmax(const Array& x, const Array& out) const { run(kernels_.softmax[type_], x, out); }
+  void log_softmax(const Array& x, const Array& out) const {
+    run(kernels_.log_softmax[type_], x, out);
   }
 
  private:
   // Values a thread takes at least.
   static constexpr std::int64_t kGrainValues = 8'192;
+
+  // Calls body(begin, end) for parts of the rows.
+  template <class Body>
+  void each_part(const Body& body) const {
+    const std::int64_t grain =
+        std::max<std::int64_t>(1, kGrainValues / std::max<std::int64_t>(1, count_));
+    parallel_for(rows_, grain, body);
+  }
+  void run(SoftmaxRows loop, const Array& x, const Array& out) const {
+    each_part([&](std::int64_t begin, std::int64_t end) {
+      loop(row(x, begin), row(out, begin), {end - begin, count_});
+    });
+  }
 
   std::size_t type_;
   std::int64_t row_bytes_;

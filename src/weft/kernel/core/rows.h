@@ -64,6 +64,12 @@ struct Affine {
   double shift;
 };
 using AffineRow = void (*)(const void* x, Affine affine, void* out, std::int64_t count);
+// softmax, or its logarithm, of each of `rows` dense rows of `count` values.
+struct RowSizes {
+  std::int64_t rows;
+  std::int64_t count;
+};
+using SoftmaxRows = void (*)(const void* x, void* out, RowSizes sizes);
 
 template <class Function>
 using ByFloat = std::array<Function, 2>;
@@ -83,6 +89,8 @@ struct RowKernels {
   NormalRow normal;
   ByFloat<ExpRow> exp_shifted;
   ByFloat<AffineRow> affine;
+  ByFloat<SoftmaxRows> softmax;
+  ByFloat<SoftmaxRows> log_softmax;
 };
 
 // row_kernels(): the loops for this processor.

@@ -40,6 +40,29 @@ inline auto call(T a, T b, T s, T t) {
 }
 
 template <class F, class T>
+concept HasNear = requires(T v) {
+  F::fits(v);
+  F::near(v);
+};
+
+// Parts in which all values fit go without branches.
+template <class F>
+void near_row(const float* x, float* y, std::int64_t count) {
+  constexpr std::int64_t kPart = 32;
+  std::int64_t i = 0;
+  for (; i + kPart <= count; i += kPart) {
+    int fitting = 0;
+    for (std::int64_t j = i; j < i + kPart; ++j) fitting += F::fits(x[j]) ? 1 : 0;
+    if (fitting == kPart) {
+      for (std::int64_t j = i; j < i + kPart; ++j) y[j] = F::near(x[j]);
+    } else {
+      for (std::int64_t j = i; j < i + kPart; ++j) y[j] = F::of(x[j]);
+    }
+  }
+  for (; i < count; ++i) y[i] = F::fits(x[i]) ? F::near(x[i]) : F::of(x[i]);
+}
+
+template <class F, class T>
 void unary_row(const RunOperand* operands, void* out, std::int64_t count, const double* scalars) {
   using Result = decltype(call<F, T>(T{}, T{}, T{}));
   const T* x = static_cast<const T*>(operands[0].data);
@@ -47,6 +70,9 @@ void unary_row(const RunOperand* operands, void* out, std::int64_t count, const 
   Result* y = static_cast<Result*>(out);
   const T s = scalars == nullptr ? T{0} : static_cast<T>(scalars[0]);
   const T t = scalars == nullptr ? T{0} : static_cast<T>(scalars[1]);
+  if constexpr (__is_same(T, float) && HasNear<F, T>) {
+    if (step == 1) return near_row<F>(x, y, count);
+  }
   if (step == 1) {
     for (std::int64_t i = 0; i < count; ++i) y[i] = call<F, T>(x[i], s, t);
   } else {
@@ -103,9 +129,12 @@ inline double wide(StoredF16 x) {
       __builtin_bit_cast(float, sign | __builtin_bit_cast(std::uint32_t, value)));
 }
 
+#include "weft/kernel/core/reduce_lanes.inc"
+
 struct SumState {
   static constexpr double kStart = 0;
   static double join(double a, double b) { return a + b; }
+  static double dense(const float* x, std::int64_t count) { return dense_sum(x, count); }
 };
 struct ProductState {
   static constexpr double kStart = 1;
@@ -114,13 +143,22 @@ struct ProductState {
 struct MinState {
   static constexpr double kStart = __builtin_inf();
   static double join(double a, double b) { return b < a || b != b ? b : a; }
+  static double dense(const float* x, std::int64_t count) {
+    return dense_extreme<SmallerLanes>(x, count, __builtin_inff());
+  }
 };
 struct MaxState {
   static constexpr double kStart = -__builtin_inf();
   static double join(double a, double b) { return b > a || b != b ? b : a; }
+  static double dense(const float* x, std::int64_t count) {
+    return dense_extreme<LargerLanes>(x, count, -__builtin_inff());
+  }
+};
+template <class S, class T>
+concept HasDense = requires(const T* x) {
+  S::dense(x, 0);
 };
 
-constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kBlock = 1024;
 
 // At most kBlock values: kLanes sums side by side, joined as a tree, then the rest in order. Fewer
@@ -134,9 +172,16 @@ double reduce_block(const T* x, std::int64_t step, std::int64_t count) {
     }
     return state;
   }
+  const std::int64_t whole = count - count % kLanes;
+  if constexpr (HasDense<S, T>) {
+    if (step == 1) {
+      double state = S::dense(x, whole);
+      for (std::int64_t i = whole; i < count; ++i) state = S::join(state, wide(x[i]));
+      return state;
+    }
+  }
   double lanes[kLanes];
   for (double& lane : lanes) lane = S::kStart;
-  const std::int64_t whole = count - count % kLanes;
   if (step == 1) {
     for (std::int64_t i = 0; i < whole; i += kLanes) {
       for (std::int64_t j = 0; j < kLanes; ++j) {
@@ -251,6 +296,55 @@ void affine_row(const void* x, Affine affine, void* out, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = value[i] * scale + shift;
 }
 
+// e^(x - largest) of a row into `to`, which is other memory; gives the largest.
+template <class T>
+inline T exp_of_row(const T* __restrict x, T* __restrict to, std::int64_t count) {
+  const T largest = static_cast<T>(reduce_run<MaxState, T>(x, 1, count));
+  for (std::int64_t i = 0; i < count; ++i) to[i] = exp_of(x[i] - largest);
+  return largest;
+}
+
+template <class T>
+void softmax_rows(const void* x, void* out, RowSizes sizes) {
+  for (std::int64_t i = 0; i < sizes.rows; ++i) {
+    const T* const row = static_cast<const T*>(x) + i * sizes.count;
+    T* const to = static_cast<T*>(out) + i * sizes.count;
+    exp_of_row(row, to, sizes.count);
+    const T scale = static_cast<T>(1.0 / reduce_run<SumState, T>(to, 1, sizes.count));
+    for (std::int64_t j = 0; j < sizes.count; ++j) to[j] = to[j] * scale + T{0};
+  }
+}
+
+// The rows that log_softmax_rows() takes through each of its steps: between calls of the logarithm
+// the processor would not compute one row beside the next.
+constexpr std::int64_t kLogRows = 16;
+
+template <class T>
+void log_softmax_rows(const void* x, void* out, RowSizes sizes) {
+  T largest[kLogRows];
+  double sums[kLogRows];
+  for (std::int64_t first = 0; first < sizes.rows; first += kLogRows) {
+    const std::int64_t left = sizes.rows - first;
+    const std::int64_t count = left < kLogRows ? left : kLogRows;
+    const T* const from = static_cast<const T*>(x) + first * sizes.count;
+    T* const to = static_cast<T*>(out) + first * sizes.count;
+    for (std::int64_t i = 0; i < count; ++i) {
+      T* const row = to + i * sizes.count;
+      largest[i] = exp_of_row(from + i * sizes.count, row, sizes.count);
+      sums[i] = reduce_run<SumState, T>(row, 1, sizes.count);
+    }
+    for (std::int64_t i = 0; i < count; ++i) sums[i] = __builtin_log(sums[i]);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T* __restrict const row = from + i * sizes.count;
+      T* __restrict const y = to + i * sizes.count;
+      const T by = -largest[i];
+      const T then = -static_cast<T>(sums[i]);
+      // In two steps: largest + log_sum would lose the small digits of log_sum.
+      for (std::int64_t j = 0; j < sizes.count; ++j) y[j] = (row[j] + by) + then;
+    }
+  }
+}
+
 #include "weft/kernel/core/random_loops.inc"
 
 #define WEFT_UNARY_ENTRY(Name) {unary_row<Name, float>, unary_row<Name, double>},
@@ -274,8 +368,9 @@ void affine_row(const void* x, Affine affine, void* out, std::int64_t count) {
     {{WEFT_UNARY_OPS(WEFT_UNARY_ENTRY)}}, {{WEFT_BINARY_OPS(WEFT_BINARY_ENTRY)}},                 \
         WEFT_REDUCTIONS(reduce_row), WEFT_REDUCTIONS(reduce_columns), WEFT_STORED(deviation_row), \
         WEFT_STORED(deviation_columns), {dropout_row<float>, dropout_row<double>}, random_words,  \
-        normal_row, {exp_row<float>, exp_row<double>}, {                                          \
-      affine_row<float>, affine_row<double>                                                       \
+        normal_row, {exp_row<float>, exp_row<double>}, {affine_row<float>, affine_row<double>},   \
+        {softmax_rows<float>, softmax_rows<double>}, {                                            \
+      log_softmax_rows<float>, log_softmax_rows<double>                                           \
     }                                                                                             \
   }
 

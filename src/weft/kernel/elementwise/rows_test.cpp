@@ -2,6 +2,7 @@
 #include "weft/kernel/core/rows.h"
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -204,6 +205,68 @@ TEST(RowLoops, UnaryAndBinaryLoopsAgreeInEveryBit) {
         kernels.binary[op][0](operands, out, kCount, kScalars);
       });
     }
+  }
+}
+
+// Values of all sizes, among them those between the cases of log1p, sin and cos.
+std::vector<float> floats_of_all_sizes() {
+  std::vector<float> values;
+  for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32U; bits += 40'009) {
+    values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  }
+  for (const float edge : {0.414213538F, -0.292893201F, -1.0F, 0x1p-29F, 0x1p-54F, 0x1p53F,
+                           0.785398185F, 0x1p-12F, 120.0F, 0.0F, -0.0F}) {
+    for (const float towards : {-1e9F, edge, 1e9F}) {
+      values.push_back(std::nextafter(edge, towards));
+    }
+  }
+  return values;
+}
+
+TEST(RowLoops, LogarithmsAndTurnsHaveTheBitsOfTheLibraryInEveryBuild) {
+  const std::vector<float> x = floats_of_all_sizes();
+  const auto count = static_cast<std::int64_t>(x.size());
+  std::vector<float> y(x.size());
+  const RunOperand operand{x.data(), 1};
+  const auto check = [&](UnaryOp op, float (*of)(float)) {
+    for (const auto& [isa, kernels] : loops_that_run(row_kernels_tables)) {
+      kernels->unary[static_cast<std::size_t>(op)][0](&operand, y.data(), count, nullptr);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const float wanted = of(x[i]);
+        if (std::isnan(wanted)) {
+          ASSERT_TRUE(std::isnan(y[i])) << x[i];
+        } else {
+          ASSERT_EQ(std::bit_cast<std::uint32_t>(y[i]), std::bit_cast<std::uint32_t>(wanted))
+              << x[i];
+        }
+      }
+    }
+  };
+  check(UnaryOp::kLog1p, [](float v) { return std::log1p(v); });
+  check(UnaryOp::kSin, [](float v) { return std::sin(v); });
+  check(UnaryOp::kCos, [](float v) { return std::cos(v); });
+}
+
+TEST(RowLoops, SoftmaxAgreesInEveryBitAndWithItsSteps) {
+  constexpr std::int64_t kRows = 21;
+  for (const std::int64_t count : {1, 5, 16, 37, 1'025}) {
+    const std::vector<float> x = random_floats(kRows * count, 5, -4.0, 4.0);
+    std::vector<float> steps(x.size());
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      const float* const from = x.data() + row * count;
+      float* const to = steps.data() + row * count;
+      const RowKernels& plain = row_kernelsGeneric;
+      plain.exp_shifted[0](from, plain.reduce_row[1][0](from, 1, count), to, count);
+      plain.affine[0](to, {1.0 / plain.reduce_row[0][0](to, 1, count), 0.0}, to, count);
+    }
+    for (const auto& [isa, kernels] : loops_that_run(row_kernels_tables)) {
+      std::vector<float> y(x.size());
+      kernels->softmax[0](x.data(), y.data(), {kRows, count});
+      EXPECT_EQ(y, steps);
+    }
+    expect_same(kRows * count, [&](const RowKernels& kernels, float* out) {
+      kernels.log_softmax[0](x.data(), out, {kRows, count});
+    });
   }
 }
 

@@ -5,11 +5,16 @@
 
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
+#include "weft/kernel/core/rows.h"
 #include "weft/kernel/gemm/gemm.h"
 #include "weft/kernel/gemm/gemm_half.h"
 
 namespace weft {
 namespace {
+
+// Products of vectors: the values that a thread takes at least, and the shortest line.
+constexpr std::int64_t kLineGrain = 16'384;
+constexpr std::int64_t kLineMin = 16;
 
 // A matrix of a batch: the first element and the steps of its two axes.
 template <class T>
@@ -38,8 +43,44 @@ std::int64_t batch_offset(const Array& array, const Shape& out, std::int64_t ind
   return offset;
 }
 
+// out = line * scale + 0, or added to out: the products of one value with a line have the bits of
+// gemm(), which adds them to 0 as well.
+void scale_line(const float* line, float scale, float* out, std::int64_t count, bool accumulate) {
+  const RowKernels& kernels = row_kernels();
+  if (!accumulate) return kernels.affine[0](line, {scale, 0.0}, out, count);
+  constexpr std::int64_t kPart = 256;
+  float products[kPart];
+  for (std::int64_t i = 0; i < count; i += kPart) {
+    const std::int64_t part = std::min(kPart, count - i);
+    kernels.affine[0](line + i, {scale, 0.0}, products, part);
+    const RunOperand operands[] = {{products, 1}, {out + i, 1}};
+    kernels.binary[0][0](operands, out + i, part, nullptr);
+  }
+}
+
+// Products of two vectors, value by value, where one of them is a line of memory. False if it is
+// none of these.
+bool multiply_lines(const GemmSize& size, const MatrixView<const float>& a,
+                    const MatrixView<const float>& b, float* out, bool accumulate) {
+  if (size.k != 1) return false;
+  if (size.n == 1 && a.row_step == 1) {
+    parallel_for(size.m, kLineGrain, [&](std::int64_t begin, std::int64_t end) {
+      scale_line(a.data + begin, *b.data, out + begin, end - begin, accumulate);
+    });
+    return true;
+  }
+  if (size.n < kLineMin || b.column_step != 1) return false;
+  parallel_for(size.m, 1 + kLineGrain / size.n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      scale_line(b.data, a.data[i * a.row_step], out + i * size.n, size.n, accumulate);
+    }
+  });
+  return true;
+}
+
 void multiply_matrix(const GemmSize& size, const MatrixView<const float>& a,
                      const MatrixView<const float>& b, float* out, bool accumulate) {
+  if (multiply_lines(size, a, b, out, accumulate)) return;
   gemm(size, {a.data, a.row_step, a.column_step}, {b.data, b.row_step, b.column_step},
        {out, size.n, accumulate});
 }

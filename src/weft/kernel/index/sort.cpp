@@ -1,6 +1,7 @@
 #include "weft/kernel/index/sort.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <numeric>
 #include <type_traits>
@@ -81,8 +82,69 @@ void write_positions(const std::vector<Entry<K>>& entries, std::int64_t* out, st
   for (std::int64_t i = 0; i < count; ++i) out[i] = entries[static_cast<std::size_t>(i)].position;
 }
 
+// A key of 32 bits and the position below it: such numbers are in the order of Before, and are
+// compared at once.
+template <class T>
+inline constexpr bool kIsPacked = sizeof(T) <= 4;
+
+template <class T>
+std::uint32_t ordered_bits(T value) {
+  if constexpr (kIsFloating<T>) {
+    const float key = static_cast<float>(key_of(value)) + 0.0F;  // -0 is equal to 0
+    if (is_nan(key)) return ~std::uint32_t{0};
+    const auto bits = std::bit_cast<std::uint32_t>(key);
+    return bits ^ (bits >> 31U != 0 ? ~std::uint32_t{0} : std::uint32_t{1} << 31U);
+  } else {
+    return static_cast<std::uint32_t>(static_cast<std::int32_t>(value)) ^ (std::uint32_t{1} << 31U);
+  }
+}
+
+// The smallest `width` numbers, in order, come to the front.
+void sort_front(std::vector<std::uint64_t>& numbers, std::int64_t width) {
+  constexpr std::int64_t kInserted = 8;
+  const auto begin = numbers.begin();
+  const auto end = begin + width;
+  if (width > kInserted) {
+    if (end != numbers.end()) std::nth_element(begin, end - 1, numbers.end());
+    std::sort(begin, end);
+    return;
+  }
+  std::sort(begin, end);
+  for (auto each = end; each != numbers.end(); ++each) {
+    if (*each > *(end - 1)) continue;
+    const std::uint64_t number = *each;
+    auto place = end - 1;
+    for (; place != begin && *(place - 1) > number; --place) *place = *(place - 1);
+    *place = number;
+  }
+}
+
 template <class T>
 void first_in_order(const Array& x, const Array& out, bool descending) {
+  const std::int64_t count = x.shape().back();
+  const std::int64_t width = out.shape().back();
+  if (count == 0 || width == 0) return;
+  const T* const values = static_cast<const T*>(x.raw_data());
+  std::int64_t* const to = static_cast<std::int64_t*>(out.raw_data());
+  parallel_for(x.size() / count, 1 + kSortGrain / count, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<std::uint64_t> numbers(static_cast<std::size_t>(count));
+    for (std::int64_t row = begin; row < end; ++row) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::uint32_t key = ordered_bits(values[row * count + i]);
+        numbers[static_cast<std::size_t>(i)] =
+            std::uint64_t{descending ? ~key : key} << 32U | static_cast<std::uint64_t>(i);
+      }
+      sort_front(numbers, width);
+      for (std::int64_t i = 0; i < width; ++i) {
+        to[row * width + i] =
+            static_cast<std::int64_t>(numbers[static_cast<std::size_t>(i)] & 0xFFFFFFFFU);
+      }
+    }
+  });
+}
+
+template <class T>
+void first_entries_in_order(const Array& x, const Array& out, bool descending) {
   const std::int64_t width = out.shape().back();
   each_row<T>(x, out, width, [=](std::vector<EntryOf<T>>& entries, std::int64_t* to) {
     using K = decltype(key_of(T{}));
@@ -136,8 +198,15 @@ Array partial_argsort_rows(const Array& x, std::int64_t count, bool descending) 
   shape[shape.size() - 1] = count;
   Array y = Array::empty(shape, DType::kI64, x.device());
   launch("sort", {&from}, {&y}, [descending](LaunchArrays in, LaunchArrays out) {
-    with_dtype(in[0].dtype(),
-               [&](auto zero) { first_in_order<decltype(zero)>(in[0], out[0], descending); });
+    with_dtype(in[0].dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (kIsPacked<T>) {
+        if (in[0].shape().back() <= std::int64_t{0xFFFFFFFF}) {
+          return first_in_order<T>(in[0], out[0], descending);
+        }
+      }
+      first_entries_in_order<T>(in[0], out[0], descending);
+    });
   });
   return y;
 }

@@ -2,6 +2,7 @@
 #include "weft/kernel/reduce/scan.h"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -9,6 +10,8 @@
 
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
+#include "weft/kernel/core/rows.h"
+#include "weft/kernel/reduce/reduce.h"
 
 namespace weft {
 namespace {
@@ -28,26 +31,52 @@ Running<T> running(T value) {
   }
 }
 
-// Calls line(begin element) for every line of `length` in an array of `size` elements.
-template <class Line>
-void each_line(std::int64_t size, std::int64_t length, const Line& line) {
+// Calls part(begin, end) for parts of the lines of `length` in an array of `size` elements.
+template <class Part>
+void each_part(std::int64_t size, std::int64_t length, const Part& part) {
   if (size == 0) return;
   const std::int64_t grain = std::max<std::int64_t>(1, kScanGrain / length);
-  parallel_for(size / length, grain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(size / length, grain, part);
+}
+
+// Calls line(begin element) for every line.
+template <class Line>
+void each_line(std::int64_t size, std::int64_t length, const Line& line) {
+  each_part(size, length, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) line(i * length);
   });
 }
 
 enum class Scan : std::uint8_t { kSum, kReverseSum, kProduct };
 
-template <class T, class Out>
-void scan_line(Scan scan, const T* x, Out* y, std::int64_t length) {
-  Running<T> state = running(static_cast<T>(scan == Scan::kProduct ? 1 : 0));
+// kLines lines at a time, whose chains of additions run side by side.
+template <Scan kScan, int kLines, class T, class Out>
+void scan_lines_of(const T* x, Out* y, std::int64_t length) {
+  std::array<Running<T>, kLines> states;
+  states.fill(running(static_cast<T>(kScan == Scan::kProduct ? 1 : 0)));
   for (std::int64_t n = 0; n < length; ++n) {
-    const std::int64_t i = scan == Scan::kReverseSum ? length - 1 - n : n;
-    state = scan == Scan::kProduct ? state * running(x[i]) : state + running(x[i]);
-    y[i] = static_cast<Out>(state);
+    const std::int64_t i = kScan == Scan::kReverseSum ? length - 1 - n : n;
+    for (int line = 0; line < kLines; ++line) {
+      auto& state = states[static_cast<std::size_t>(line)];
+      const auto value = running(x[line * length + i]);
+      state = kScan == Scan::kProduct ? state * value : state + value;
+      y[line * length + i] = static_cast<Out>(state);
+    }
   }
+}
+
+template <Scan kScan, class T, class Out>
+void scan_all_lines(const T* x, Out* y, std::int64_t size, std::int64_t length) {
+  constexpr int kLines = 4;
+  each_part(size, length, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t line = begin;
+    for (; line + kLines <= end; line += kLines) {
+      scan_lines_of<kScan, kLines>(x + line * length, y + line * length, length);
+    }
+    for (; line < end; ++line) {
+      scan_lines_of<kScan, 1>(x + line * length, y + line * length, length);
+    }
+  });
 }
 
 void scan_lines(Scan scan, int axis, const Array& x, Array& out) {
@@ -61,8 +90,14 @@ void scan_lines(Scan scan, int axis, const Array& x, Array& out) {
     using Out = std::conditional_t<kIsFloating<T>, T, std::int64_t>;
     const T* const from = lines.data<T>();
     Out* const to = result.data<Out>();
-    each_line(x.size(), length,
-              [&](std::int64_t at) { scan_line(scan, from + at, to + at, length); });
+    switch (scan) {
+      case Scan::kSum:
+        return scan_all_lines<Scan::kSum>(from, to, x.size(), length);
+      case Scan::kReverseSum:
+        return scan_all_lines<Scan::kReverseSum>(from, to, x.size(), length);
+      case Scan::kProduct:
+        return scan_all_lines<Scan::kProduct>(from, to, x.size(), length);
+    }
   });
   if (!direct) out.copy_from(result.transpose(axis, -1));
 }
@@ -104,23 +139,26 @@ void product_gradient_line(const T* x, const T* dy, T* dx, std::int64_t length) 
   }
 }
 
-// Whether b takes the place of a.
-template <class T>
-bool replaces(Extreme extreme, T a, T b) {
-  if constexpr (kIsFloating<T>) {
-    if (a != a) return false;
-    if (b != b) return true;
-  }
-  return extreme == Extreme::kMax ? b > a : b < a;
-}
-
+// The first place of the extreme of a line, or of the first NaN.
 template <class T>
 std::int64_t extreme_of_line(Extreme extreme, const T* x, std::int64_t length) {
-  std::int64_t best = 0;
-  for (std::int64_t i = 1; i < length; ++i) {
-    if (replaces(extreme, x[best], x[i])) best = i;
+  if constexpr (kIsFloating<T>) {
+    const std::size_t loop =
+        static_cast<std::size_t>(extreme == Extreme::kMax ? ReduceOp::kMax : ReduceOp::kMin);
+    const double best = row_kernels().reduce_row[loop][stored_index(dtype_of<T>())](x, 1, length);
+    const bool has_nan = best != best;
+    for (std::int64_t i = 0; i < length; ++i) {
+      const auto value = static_cast<double>(x[i]);
+      if (has_nan ? value != value : value == best) return i;
+    }
+    return 0;
+  } else {
+    std::int64_t best = 0;
+    for (std::int64_t i = 1; i < length; ++i) {
+      if (extreme == Extreme::kMax ? x[i] > x[best] : x[i] < x[best]) best = i;
+    }
+    return best;
   }
-  return best;
 }
 
 }  // namespace

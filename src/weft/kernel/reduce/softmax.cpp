@@ -1,7 +1,5 @@
 #include "weft/kernel/reduce/softmax.h"
 
-#include <cmath>
-
 #include "weft/array/launch.h"
 #include "weft/kernel/core/row_loops.h"
 
@@ -17,14 +15,9 @@ Array softmax_rows(const Array& x) {
   Array y = Array::empty(wide.shape(), wide.dtype(), wide.device());
   launch("softmax", {&wide}, {&y}, [](LaunchArrays in, LaunchArrays out) {
     const RowLoops loops("softmax", in[0]);
-    loops.each([&](std::int64_t i) {
-      const void* const row = loops.row(in[0], i);
-      void* const to = loops.row(out[0], i);
-      loops.exp(row, loops.max(row), to);
-      loops.affine(to, 1.0 / loops.sum(to), 0.0, to);
-    });
+    loops.softmax(in[0], out[0]);
   });
-  return y.to(x.dtype());
+  return wide.dtype() == x.dtype() ? y : y.to(x.dtype());
 }
 
 Array log_softmax_rows(const Array& x) {
@@ -32,18 +25,9 @@ Array log_softmax_rows(const Array& x) {
   Array y = Array::empty(wide.shape(), wide.dtype(), wide.device());
   launch("log_softmax", {&wide}, {&y}, [](LaunchArrays in, LaunchArrays out) {
     const RowLoops loops("log_softmax", in[0]);
-    loops.each([&](std::int64_t i) {
-      const void* const row = loops.row(in[0], i);
-      void* const to = loops.row(out[0], i);
-      const double largest = loops.max(row);
-      loops.exp(row, largest, to);
-      const double log_sum = std::log(loops.sum(to));
-      // In two steps: largest + log_sum would lose the small digits of log_sum.
-      loops.affine(row, 1.0, -largest, to);
-      loops.affine(to, 1.0, -log_sum, to);
-    });
+    loops.log_softmax(in[0], out[0]);
   });
-  return y.to(x.dtype());
+  return wide.dtype() == x.dtype() ? y : y.to(x.dtype());
 }
 
 Array softmax_rows_gradient(const Array& y, const Array& dy) {

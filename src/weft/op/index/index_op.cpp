@@ -1,8 +1,11 @@
 // index, index_put, masked_select: NumPy's advanced indexing, by way of row numbers: the indexed
 // axes go first, become one, and rows of it are selected, added to or written.
 #include <numeric>
+#include <optional>
 
 #include "weft/array/launch.h"
+#include "weft/autograd/node.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/index/arrange.h"
 #include "weft/kernel/index/gather.h"
 #include "weft/op/core/index_samples.h"
@@ -54,13 +57,17 @@ std::vector<int> inverse_of(const std::vector<int>& axes) {
   return inverse;
 }
 
-// The index arrays of a mask, one for each of its axes.
-std::vector<Array> mask_positions(const char* op, const Tensor& x, int axis, const Array& mask) {
+void check_mask(const char* op, const Tensor& x, int axis, const Array& mask) {
   for (int i = 0; i < mask.ndim(); ++i) {
     if (axis + i < x.ndim() && mask.shape()[i] == x.dim(axis + i)) continue;
     throw_operand(op, "a mask of the shape of the axes it stands for in " + to_string(x.shape()),
                   to_string(mask.shape()));
   }
+}
+
+// The index arrays of a mask, one for each of its axes.
+std::vector<Array> mask_positions(const char* op, const Tensor& x, int axis, const Array& mask) {
+  check_mask(op, x, axis, mask);
   launch_host_read(op);
   const Array found = nonzero(mask);
   std::vector<Array> positions;
@@ -92,7 +99,43 @@ std::vector<Array> arrays_of(const char* op, const Tensor& x, const AdvancedInde
   return arrays;
 }
 
+// The only index array if it is a mask, and its place among the entries.
+std::optional<std::size_t> only_mask(const AdvancedIndex& at) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    if (!at[i]) continue;
+    if (found || at[i]->array().dtype() != DType::kBool || at[i]->array().ndim() == 0) return {};
+    found = i;
+  }
+  return found;
+}
+
+// Rows of a single mask are the places where it holds.
+Selection select_by_mask(const char* op, const Tensor& x, const AdvancedIndex& at,
+                         std::size_t place) {
+  const Array& mask = at[place]->array();
+  const int axis = static_cast<int>(place);
+  check_mask(op, x, axis, mask);
+  const int given = static_cast<int>(at.size()) - 1 + mask.ndim();
+  if (given > x.ndim()) {
+    throw_operand(op, "at most " + std::to_string(x.ndim()) + " indexes", std::to_string(given));
+  }
+  Selection selection;
+  selection.place = axis;
+  selection.indexed = mask.ndim();
+  for (int i = 0; i < mask.ndim(); ++i) selection.order.push_back(axis + i);
+  for (int i = 0; i < x.ndim(); ++i) {
+    if (i < axis || i >= axis + mask.ndim()) selection.order.push_back(i);
+  }
+  for (const int each : selection.order) selection.ordered.push_back(x.dim(each));
+  selection.rows = nonzero_elements(op, mask);
+  return selection;
+}
+
 Selection select(const char* op, const Tensor& x, const AdvancedIndex& at) {
+  if (const std::optional<std::size_t> mask = only_mask(at)) {
+    return select_by_mask(op, x, at, *mask);
+  }
   const std::vector<Array> arrays = arrays_of(op, x, at);
   Selection selection;
   std::vector<Array> used;
@@ -139,6 +182,9 @@ Shape moved_shape(const Selection& selection) {
 Tensor index(const Tensor& x, const AdvancedIndex& at) {
   const Selection selection = select("index", x, at);
   const Array rows = selection.rows.reshape({selection.rows.size()});
+  if (x.ndim() == 1 && selection.rows.ndim() == 1 && !recording({&x}) && !op_tracing()) {
+    return index_select(x, 0, rows);
+  }
   const Shape shape = moved_shape(selection);
   Tensor moved = reshape(index_select(flat_rows(x, selection), 0, rows), shape);
   if (selection.place == 0) return moved;

@@ -1,4 +1,5 @@
 // matmul: y = a b over the last two axes; da = dy b^T, db = a^T dy, summed where broadcast.
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/gemm/matmul.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/core/operands.h"
@@ -99,6 +100,18 @@ static Tensor multiplied(const Tensor& a, const Tensor& b) {
       });
 }
 
+// A product with a vector, which has no history: its axes come and go without operations.
+static Tensor multiplied_vector(const Tensor& a, const Tensor& b) {
+  const bool is_row = a.ndim() == 1;
+  const bool is_column = b.ndim() == 1;
+  const Array x = a.array().strided();
+  const Array z = b.array().strided();
+  Array y = matrix_product(is_row ? x.unsqueeze(0) : x, is_column ? z.unsqueeze(1) : z);
+  if (is_column) y = y.squeeze(-1);
+  if (is_row) y = y.squeeze(is_column ? -1 : -2);
+  return record("matmul", std::move(y), {&a, &b}, [](const Array&, const InputGradients&) {});
+}
+
 Tensor matmul(const Tensor& a, const Tensor& b) {
   if (!a.defined() || !b.defined()) throw_operand("matmul", "two tensors", "an undefined one");
   const bool is_row = a.ndim() == 1;
@@ -109,6 +122,10 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   }
   const DType dtype = promote_types(a.dtype(), b.dtype());
   if (dtype == DType::kBool) throw_operand("matmul", "numbers", "bool");
+  const bool same = a.dtype() == dtype && b.dtype() == dtype;
+  if ((is_row || is_column) && same && !recording({&a, &b}) && !op_tracing()) {
+    return multiplied_vector(a, b);
+  }
   const Tensor left = cast(is_row ? unsqueeze(a, 0) : a, dtype);
   const Tensor right = cast(is_column ? unsqueeze(b, 1) : b, dtype);
   Tensor y = multiplied(left, right);

@@ -29,10 +29,13 @@ inline Tensor apply_rows(const RowKernel& kernel, const Tensor& x, int axis) {
   check_floating(kernel.name, x);
   if (x.ndim() == 0) return reshape(apply_rows(kernel, reshape(x, {1}), axis), {});
   const int at = normalize_axis(kernel.name, axis, x.ndim());
-  const Array rows = kernel.forward(x.array().strided().transpose(at, -1));
+  const bool is_last = at == x.ndim() - 1;
+  const Array rows = is_last && x.array().is_strided()
+                         ? kernel.forward(x.array())
+                         : kernel.forward(x.array().strided().transpose(at, -1));
   if (op_tracing()) trace_attributes(kernel.name, {{"axis", {static_cast<double>(at)}}});
   return record(
-      kernel.name, rows.transpose(at, -1), {&x},
+      kernel.name, is_last ? rows : rows.transpose(at, -1), {&x},
       [rows, at, gradient = kernel.gradient](const Array& dy, const InputGradients& dx) {
         dx.add(0, gradient(rows, dy.strided().transpose(at, -1)).transpose(at, -1));
       },

@@ -175,3 +175,17 @@ def gumbel_softmax(logits, tau=1.0, hard=False, eps=1e-10, dim=-1):
     one = _core.zeros(logits.shape, dtype=logits.dtype).scatter(
         dim, place, _core.ones(place.shape, dtype=logits.dtype))
     return one - soft.detach() + soft
+
+
+def _in_place(function):
+    def written(input, *args, **keywords):  # noqa: A002
+        return function(input, *args, **keywords, inplace=True)
+
+    written.__name__ = written.__qualname__ = function.__name__ + "_"
+    written.__doc__ = f"{function.__name__}(), written over the input."
+    return written
+
+
+celu_, elu_, hardtanh_, leaky_relu_, relu_, rrelu_, selu_, threshold_ = (
+    _in_place(function) for function in (celu, elu, hardtanh, leaky_relu, relu, rrelu, selu,
+                                         threshold))

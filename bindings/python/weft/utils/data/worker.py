@@ -1,10 +1,10 @@
 """Worker processes of a DataLoader: forked, one pair of pipes each.
 
 The parent sends ("begin", seed) at the start of a pass, ((pass, number), indexes) for each batch,
-and None at the end. A worker answers (that pair, kind) and then the value; the kind is "batch",
-"end" (of samples that come one after another) or "error". A thread in the worker reads, so that the
-parent is never blocked by a worker that is itself writing. A worker ends when its parent does: its
-pipe then has no other end."""
+and None at the end. A worker answers (that pair, kind) and then the value (transfer.py); the kind
+is "batch", "end" (of samples that come one after another) or "error". Threads in the worker read
+and write, so that neither side waits for the other's batch to be taken. A worker ends when its
+parent does: its pipe then has no other end."""
 import multiprocessing
 import multiprocessing.connection
 import pickle
@@ -17,6 +17,7 @@ import time
 import traceback
 
 from weft import _core
+from weft.utils.data import transfer
 from weft.utils.data.worker_info import WorkerInfo, set_worker_info
 
 _POLL_S = 1.0
@@ -34,14 +35,14 @@ def _seed_all(seed):
 
 
 def _answer(fetcher, numbers):
-    """(kind, bytes): pickled here, so that what cannot be pickled is an error with its name."""
+    """(kind, parts): pickled here, so that what cannot be pickled is an error with its name."""
     try:
-        return "batch", pickle.dumps(fetcher.fetch(numbers), pickle.HIGHEST_PROTOCOL)
+        return "batch", transfer.packed(fetcher.fetch(numbers))
     except StopIteration:
-        return "end", b""
+        return "end", []
     except Exception as error:
-        return "error", pickle.dumps((type(error).__module__, type(error).__name__, str(error),
-                                      traceback.format_exc()))
+        return "error", [pickle.dumps((type(error).__module__, type(error).__name__, str(error),
+                                       traceback.format_exc()))]
 
 
 def _read(tasks, inbox):
@@ -56,19 +57,20 @@ def _serve(tasks, results, make_fetcher, begin):
     inbox = queue.SimpleQueue()
     threading.Thread(target=_read, args=(tasks, inbox), daemon=True).start()
     fetcher = failure = None
+    sender = transfer.Sender(results)
     while True:
         task = inbox.get()
         if task is None:
-            return
+            return sender.finish()
         number, value = task
         if number == "begin":
             fetcher, failure = None, begin(value)
             if failure is None:
                 fetcher, failure = _made(make_fetcher)
             continue
-        kind, data = _answer(fetcher, value) if failure is None else ("error", failure)
-        results.send((number, kind))
-        results.send_bytes(data)
+        kind, parts = _answer(fetcher, value) if failure is None else ("error", [failure])
+        sender.send(number, kind, parts)
+        del parts  # the sender frees them when they are written
 
 
 def _made(make_fetcher):
@@ -149,15 +151,14 @@ class Pool:
         while True:
             self._wait(worker)
             try:
-                (of_pass, _), kind = self._results[worker].recv()
-                data = self._results[worker].recv_bytes()
+                (of_pass, _), kind, parts = transfer.receive(self._results[worker])
             except (EOFError, OSError):
                 self._died(worker)
             if of_pass != pass_number:
                 continue
             if kind == "error":
-                _raise(worker, *pickle.loads(data))
-            return kind, pickle.loads(data) if kind == "batch" else None
+                _raise(worker, *pickle.loads(memoryview(parts[0])))
+            return kind, transfer.unpacked(parts) if kind == "batch" else None
 
     def _wait(self, worker):
         pipe, process = self._results[worker], self._workers[worker]
