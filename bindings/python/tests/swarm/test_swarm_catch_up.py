@@ -8,8 +8,6 @@ import numpy
 import weft.swarm
 
 LOCAL = {"listen": "127.0.0.1:0", "timeout": 60}
-# What a newcomer needs for a result: some times what a member that is alone needs for a round.
-SLOW = 0.0003
 
 
 class Founder:
@@ -39,36 +37,38 @@ class Newcomer(threading.Thread):
         self.body, self.founder, self.error = body, None, None
         self.values = numpy.zeros(1, numpy.float32)
         self.together = self.behind = 0
+        self.pause = 0.0
 
     def begin(self, swarm):
         if swarm.round == 100:
             self.founder = swarm
             self.start()
 
+    def apply_slowly(self, swarm):
+        part = numpy.full(1, 77, numpy.float32)  # counts nothing
+        swarm.all_reduce(part, op="sum")
+        self.values += part
+        self.behind += 1
+        # The first results came during its pause; requests for others take long on a busy machine.
+        time.sleep(0.02 if self.behind < 10 else self.pause)
+
     def run(self):
         try:
             with weft.swarm.join(self.founder.ticket, [self.values], **LOCAL) as swarm:
-                time.sleep(0.2)  # in which the founder ends hundreds of rounds
+                before = self.founder.round
+                time.sleep(0.2)
+                # Three rounds of the founder for each result, as far as it had the processor.
+                self.pause = min(0.001, 3 * 0.2 / max(1, self.founder.round - before))
                 self.body(self, swarm)
         except BaseException as error:  # the test's own thread raises it
             self.error = error
-
-
-def apply_slowly(swarm, values, results):
-    """Number `results` of those that the newcomer applies."""
-    part = numpy.full(1, 77, numpy.float32)  # counts nothing
-    swarm.all_reduce(part, op="sum")
-    values += part
-    # The first ones were sent while it waited; the requests for others need time on a busy machine.
-    time.sleep(0.02 if results < 10 else SLOW)
 
 
 def take_part(newcomer, swarm):
     """Twenty rounds with a part of 3, after those that it only applies."""
     while newcomer.together < 20:
         if swarm.behind:
-            apply_slowly(swarm, newcomer.values, newcomer.behind)
-            newcomer.behind += 1
+            newcomer.apply_slowly(swarm)
             continue
         part = numpy.full(1, 3, numpy.float32)
         swarm.all_reduce(part, op="sum")
@@ -102,8 +102,7 @@ class NeverPausing(unittest.TestCase):
             while swarm.behind and newcomer.founder.round != before:
                 before = newcomer.founder.round
                 for _ in range(300):
-                    apply_slowly(swarm, newcomer.values, newcomer.behind)
-                    newcomer.behind += 1
+                    newcomer.apply_slowly(swarm)
             stopped.set()
             ended.wait(60)
 

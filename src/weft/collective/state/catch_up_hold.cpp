@@ -15,6 +15,8 @@ static constexpr std::uint64_t kAhead = 4;
 static constexpr std::uint64_t kAheadMax = 256;
 // A newcomer that is nearer than this is about to ask for admission.
 static constexpr std::uint64_t kLagMin = kAhead + 2;
+// Unless it has been nearer than twice that in so many observations, and did not ask.
+static constexpr int kNearMax = 3;
 static constexpr Duration kPatienceMin = std::chrono::seconds(3);
 static constexpr Duration kPatienceMax = std::chrono::seconds(15);
 
@@ -85,7 +87,9 @@ void CatchUpHold::judge(Newcomer& newcomer, Round committed, TimePoint now) {
     newcomer.pace = (now - newcomer.since) / applied;
     const std::uint64_t before = newcomer.since_lag;
     const std::uint64_t behind = lag(newcomer, committed);
-    if (std::min(before, behind) >= kLagMin && 4 * behind > 3 * before) newcomer.slow = true;
+    newcomer.near = std::max(before, behind) < 2 * kLagMin ? newcomer.near + 1 : 0;
+    const bool lags = std::min(before, behind) >= kLagMin && 4 * behind > 3 * before;
+    if (lags || newcomer.near >= kNearMax) newcomer.slow = true;
   }
   observe_from(newcomer, committed, now);
 }
@@ -94,7 +98,7 @@ bool CatchUpHold::may_begin(const Newcomer& newcomer, Round committed) const {
   // The time for a state is not known beforehand.
   if (!newcomer.applies) return budget_ >= kBudget / 2;
   const std::uint64_t behind = lag(newcomer, committed);
-  if (behind < kLagMin) return false;
+  if (behind < kLagMin && newcomer.near < kNearMax) return false;
   return static_cast<double>(behind) * to_seconds(newcomer.pace) <= to_seconds(budget_);
 }
 
@@ -120,6 +124,11 @@ void CatchUpHold::settle(const Moment& moment) {
   for (auto& [peer, newcomer] : newcomers_) {
     judge(newcomer, moment.committed, moment.now);
     const bool moves = newcomer.slow && moment.now < newcomer.moved + patience(newcomer);
+    if (newcomer.waited_for && !moves) {
+      // It had its chance: it is observed anew.
+      newcomer.near = 0;
+      newcomer.slow = newcomer.slow && lag(newcomer, moment.committed) >= kLagMin;
+    }
     newcomer.waited_for = moves && budget_ > Duration::zero() &&
                           (newcomer.waited_for || may_begin(newcomer, moment.committed));
     any = any || newcomer.waited_for;

@@ -2,7 +2,8 @@
 // rounds catches up.
 //
 // A newcomer's requests for results show how far it has come and how fast it goes. One whose lag
-// does not shrink is slow, and so is one that takes the state a second time. For a slow newcomer
+// does not shrink is slow, and so is one that takes the state a second time, or stays near for
+// seconds without asking for admission. For a slow newcomer
 // that makes progress the next round is held back until it is a member. The limits:
 //
 //   - a newcomer that asks for nothing new for some seconds is not waited for any longer;
@@ -59,6 +60,8 @@ class CatchUpHold {
     // It has asked for results; before that it takes the state.
     bool applies = false;
     bool slow = false;
+    // In how many observations it was near.
+    int near = 0;
     bool waited_for = false;
     // The first and the latest result that it has asked for, when the latter became known, and the
     // longest time between two such news.

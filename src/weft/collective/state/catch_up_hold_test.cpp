@@ -66,6 +66,22 @@ TEST_F(CatchUpHoldTest, OneWhoseLagShrinksIsNot) {
   EXPECT_EQ(held, Duration());
 }
 
+TEST_F(CatchUpHoldTest, OneThatStaysTwoRoundsBehindIsWaitedForOnceInAWhile) {
+  asked = committed + 2;
+  run(milliseconds(2900), milliseconds(10));
+  EXPECT_EQ(held, Duration());
+  run(milliseconds(300), milliseconds(10));
+  ASSERT_TRUE(hold.holds());
+  // It has caught up and is not admitted, since it cannot reach another member, say.
+  now += seconds(3);
+  settle();
+  EXPECT_FALSE(hold.holds());
+  asked = committed + 2;
+  held = Duration();
+  run(milliseconds(1900), milliseconds(10));
+  EXPECT_EQ(held, Duration());
+}
+
 TEST_F(CatchUpHoldTest, OneThatAsksForNothingNewIsWaitedForForThreeSeconds) {
   run(seconds(4), milliseconds(30));
   ASSERT_TRUE(hold.holds());
