@@ -98,11 +98,11 @@ class NeverPausing(unittest.TestCase):
         waits, stopped, ended = threading.Event(), threading.Event(), threading.Event()
 
         def stop(newcomer, swarm):
-            before = None
-            while swarm.behind and newcomer.founder.round != before:
-                before = newcomer.founder.round
-                for _ in range(300):
-                    newcomer.apply_slowly(swarm)
+            before, since = None, time.monotonic()
+            while swarm.behind and time.monotonic() < since + 0.7:  # until the founder waits
+                newcomer.apply_slowly(swarm)
+                if newcomer.founder.round != before:
+                    before, since = newcomer.founder.round, time.monotonic()
             stopped.set()
             ended.wait(60)
 
