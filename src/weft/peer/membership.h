@@ -307,6 +307,8 @@ class Membership {
   void set_history(const std::vector<PastRun>& history, TimePoint now);
   // Between two rounds: newcomers that are ready come in now.
   void admit(TimePoint now);
+  // Whether a newcomer asks to be admitted.
+  bool newcomer_ready() const;
   // In a view that yields: the manifest of the state after its base round, once it can be fetched.
   void offer_state(const Hash256& snapshot, TimePoint now);
   // The snapshot of on_merge_offer() has arrived.

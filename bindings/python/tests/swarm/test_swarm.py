@@ -42,7 +42,7 @@ class Thread(threading.Thread):
 
 
 def pause():
-    """Alone a member is so fast that a newcomer on a busy machine never catches up."""
+    """Alone a member is so fast that a newcomer on a busy machine has to be waited for."""
     threading.Event().wait(0.03)
 
 

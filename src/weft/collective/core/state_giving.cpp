@@ -8,6 +8,7 @@
 #include "weft/collective/parts/swarm_fingerprint.h"
 #include "weft/collective/parts/swarm_parts.h"
 #include "weft/wire/frame_type.h"
+#include "weft/wire/state_message.h"
 
 namespace weft {
 
@@ -94,8 +95,13 @@ void StateGiving::on_joiner(const Member& joiner) {
       .peer = joiner.id;
 }
 
-void StateGiving::on_joiner_gone(const PeerId& joiner, const Status& why) {
+void StateGiving::on_admitted(const PeerId& joiner) {
   state_.joiners.erase(joiner);
+  state_.hold.forget(joiner);
+}
+
+void StateGiving::on_joiner_gone(const PeerId& joiner, const Status& why) {
+  on_admitted(joiner);
   core_.news
       .report(SwarmEventKind::kLinkRefused,
               fmt::format("joiner {} is gone: {}", joiner.short_name(), why.message()))
@@ -110,7 +116,74 @@ Status StateGiving::on_request(const PeerId& from, const FrameView& frame) {
       !core_.is_member() && core_.offer.holds() && core_.way.sync_view().contains(from);
   if (!to_joiner && !to_founder) return {};
   membership.on_sign_of_life(from, core_.now());
+  if (state_.joiners.contains(from)) note_request(from, frame);
   return core_.server.on_frame(from, frame, core_.view().contains(from), core_.now());
+}
+
+// --- Rounds that are held back.
+
+void StateGiving::note_request(const PeerId& joiner, const FrameView& frame) {
+  if (frame.type == frame_type::kStateQuery) state_.hold.on_query(joiner, core_.now());
+  if (frame.type == frame_type::kBlockRequest) state_.hold.on_block_request(joiner, core_.now());
+  if (frame.type != frame_type::kResultRequest) return;
+  const Result<ResultRequestMessage> asked = ResultRequestMessage::decode(frame.head);
+  if (!asked.ok()) return;
+  state_.hold.on_result_request(joiner, asked->round, core_.rounds.committed(), core_.now());
+}
+
+// One member of the view decides, so that there is one budget.
+bool StateGiving::decides_holds() const {
+  if (!core_.is_member()) return false;
+  return std::ranges::min(core_.view().members, {}, &Member::id).id == core_.self();
+}
+
+void StateGiving::settle_hold() {
+  if (state_.hold.empty() && state_.held_for.empty()) return;
+  const Round committed = core_.rounds.committed();
+  if (!core_.membership.newcomer_ready()) {
+    state_.ready_after.reset();
+  } else if (!state_.ready_after) {
+    state_.ready_after = committed;
+  }
+  // The others have begun: they need no part of this member, or admit the newcomer after the round.
+  const bool pressed = core_.rounds.begun_elsewhere(committed.next()) &&
+                       (core_.late.may_be_late() || state_.ready_after == committed);
+  const bool between = core_.trainer.requested() && !core_.rounds.open();
+  const auto* const last = core_.log.find(core_.log.newest());
+  const std::size_t elements = last ? std::as_const(*last->values).span().size() : 0;
+  state_.hold.settle({committed, between && !pressed && decides_holds(),
+                      core_.waits.limit(static_cast<std::int64_t>(elements)), core_.now()});
+  report_hold();
+}
+
+void StateGiving::report_hold() {
+  std::vector<PeerId> names = state_.hold.waited_for();
+  const bool begins = state_.held_for.empty() && state_.hold.holds();
+  const bool ends = !state_.held_for.empty() && names.empty();
+  if (!begins && !ends) return;
+  const Round next = core_.rounds.committed().next();
+  const std::vector<PeerId> before = std::exchange(state_.held_for, std::move(names));
+  if (begins) {
+    state_.held_since = core_.now();
+    const double limit = to_seconds(state_.hold.budget());
+    SwarmEvent& event = core_.news.report(
+        SwarmEventKind::kWaiting,
+        fmt::format("round {} waits until {} has caught up, which is slower than the rounds; at "
+                    "most for {:.0f} s",
+                    next.value(), names_of_peers(state_.held_for), limit));
+    event.round = next;
+    event.peers = state_.held_for;
+    event.limit_seconds = limit;
+    return;
+  }
+  const double seconds = to_seconds(core_.now() - state_.held_since);
+  SwarmEvent& event = core_.news.report(
+      SwarmEventKind::kWaitOver, fmt::format("rounds no longer wait until {} has caught up, after "
+                                             "{:.1f} s",
+                                             names_of_peers(before), seconds));
+  event.round = next;
+  event.peers = before;
+  event.seconds = seconds;
 }
 
 // --- The rate of this member's links that is left for others.
@@ -125,6 +198,7 @@ void StateGiving::note_received(std::uint8_t type, std::size_t bytes) {
 
 // The round's data is through once it is whole here and nothing waits to be sent any more.
 void StateGiving::settle() {
+  settle_hold();
   StateThrottle& throttle = core_.server.throttle();
   const View& view = core_.view();
   const auto still_sends = [&](const Member& member) {
@@ -141,7 +215,7 @@ void StateGiving::settle() {
 }
 
 TimePoint StateGiving::deadline() const {
-  const TimePoint next = core_.server.next_deadline(core_.now());
+  const TimePoint next = std::min(core_.server.next_deadline(core_.now()), state_.hold.deadline());
   const bool unused = state_.joiners.empty() && state_.published;
   return unused ? std::min(next, core_.server.unused_at()) : next;
 }

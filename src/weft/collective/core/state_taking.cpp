@@ -18,6 +18,13 @@ static constexpr Duration kFetchAgain = std::chrono::seconds(1);
 // A joiner that learns of no newer round for this long considers itself up to date.
 static constexpr Duration kCaughtUpWait = std::chrono::milliseconds(100);
 
+// A joiner that lags this much more than when it had the state, after this long, would never catch
+// up with results alone.
+static constexpr Duration kFirstLag = std::chrono::seconds(1);
+static constexpr Duration kFallsBehind = std::chrono::seconds(10);
+static constexpr std::uint64_t kLagGrowth = 4;
+static constexpr std::uint64_t kLagMin = 16;
+
 void StateTaking::begin_wait() { state_.began = core_.now(); }
 
 void StateTaking::ask_again() { state_.retry_at = core_.now(); }
@@ -60,9 +67,10 @@ void StateTaking::settle() {
   // A member whose state is lost, or that has no member to ask, can never do its part.
   const bool nobody_has_it = member && (!trainer.has_state() || core_.view().size() == 1);
   const bool gone = state_.fetching == Fetching::kResults && core_.fetch.results_gone();
-  if (nobody_has_it || gone) {
+  if (nobody_has_it || gone || (syncing && falls_behind())) {
     // A member cannot wait for a snapshot: the others wait for its part of the next round.
     if (member) {
+      stop();
       return trainer.fail(
           unavailable(fmt::format("the sums of round {} are kept by no member any more: join anew",
                                   trainer.round().next().value())));
@@ -91,6 +99,15 @@ void StateTaking::stop() {
   core_.fetch.stop();
   state_.fetching = Fetching::kNothing;
   state_.sources.clear();
+}
+
+bool StateTaking::falls_behind() {
+  if (state_.fetching != Fetching::kResults || !core_.trainer.has_state()) return false;
+  const Round round = core_.trainer.round();
+  const std::uint64_t lag = std::max(newest(), round).value() - round.value();
+  const Duration passed = core_.now() - state_.results_since;
+  if (passed < kFirstLag) state_.first_lag = lag;
+  return passed >= kFallsBehind && lag > kLagGrowth * state_.first_lag + kLagMin;
 }
 
 // True now and then while nothing at all arrives.

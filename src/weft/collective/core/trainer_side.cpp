@@ -72,6 +72,7 @@ std::optional<Result<Turn>> TrainerSide::decide() {
 bool TrainerSide::may_train() const {
   // Its members wait for another branch to take what they know.
   if (core_.view().yields_to) return false;
+  if (core_.giving.holds_rounds()) return false;
   const Membership& membership = core_.membership;
   if (membership.frozen() || membership.state() != MembershipState::kMember) return false;
   // An open round is one that this member was too late for.

@@ -36,6 +36,8 @@ class LateRounds : public SwarmCorePart {
   // The training side has input or asks for a turn: it computes no more.
   void on_trainer() { state_.absent = false; }
   void settle();
+  // Whether rounds may go on without this member's input.
+  bool may_be_late() const { return state_.given.deadline > Duration::zero(); }
   TimePoint due() const { return state_.due; }
   void add_to(SwarmStatus& status) const { status.rounds_late = state_.rounds; }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "weft/base/bytes.h"
 #include "weft/base/fields.h"
@@ -15,6 +16,7 @@
 #include "weft/base/time.h"
 #include "weft/collective/parts/swarm_core_part.h"
 #include "weft/collective/parts/swarm_types.h"
+#include "weft/collective/state/catch_up_hold.h"
 #include "weft/collective/state/state_snapshot.h"
 #include "weft/net/transport.h"
 #include "weft/peer/membership.h"
@@ -53,9 +55,12 @@ class StateGiving : public SwarmCorePart {
   const std::set<PeerId>& joiners() const { return state_.joiners; }
   void on_joiner(const Member& joiner);
   void on_joiner_gone(const PeerId& joiner, const Status& why);
-  void on_admitted(const PeerId& joiner) { state_.joiners.erase(joiner); }
+  void on_admitted(const PeerId& joiner);
   // A request for state. kCorrupt: as StateServer.
   Status on_request(const PeerId& from, const FrameView& frame);
+
+  // Whether the next round is held back until a newcomer has caught up.
+  bool holds_rounds() const { return state_.hold.holds(); }
 
   // --- The rate of this member's links that is left for them.
   void note_sent(std::uint8_t type, std::size_t bytes);
@@ -70,6 +75,10 @@ class StateGiving : public SwarmCorePart {
 
   // False for a snapshot that was being made when a merge or another branch replaced the state.
   bool keep(const StateSnapshot& snapshot);
+  void note_request(const PeerId& joiner, const FrameView& frame);
+  bool decides_holds() const;
+  void settle_hold();
+  void report_hold();
 
   struct State {
     std::set<PeerId> joiners;
@@ -78,8 +87,14 @@ class StateGiving : public SwarmCorePart {
     std::optional<Hash256> root;
     // The snapshot after round `published` is being made.
     bool publishing = false;
+    CatchUpHold hold;
+    // The newcomers for which rounds are held back, as they were reported, and since when.
+    std::vector<PeerId> held_for;
+    TimePoint held_since{};
+    // The latest round when a newcomer first asked to be admitted.
+    std::optional<Round> ready_after;
 
-    WEFT_FIELDS((joiners, published, root, publishing), ())
+    WEFT_FIELDS((joiners, published, root, publishing, held_for, ready_after), (hold, held_since))
   };
 
   State state_;

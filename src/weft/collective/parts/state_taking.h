@@ -67,6 +67,8 @@ class StateTaking : public SwarmCorePart {
   std::vector<PeerId> linked_sources() const;
   void start();
   bool stalled();
+  // Whether a newer state is a shorter way to the present than the results.
+  bool falls_behind();
   bool take_snapshot();
   // Whether a state is from the group's branch; removes its prefix, the history.
   bool take_history(StateFetch::Snapshot& fetched);
@@ -77,6 +79,8 @@ class StateTaking : public SwarmCorePart {
     // When a snapshot that was from another branch may be asked for again.
     TimePoint refetch_at{};
     TimePoint results_since{};
+    // How many results were missing soon after that.
+    std::uint64_t first_lag = 0;
     std::uint64_t seen_bytes = 0;
     std::vector<PeerId> sources;
     std::optional<StateFetch::Snapshot> snapshot;
@@ -85,7 +89,7 @@ class StateTaking : public SwarmCorePart {
     TimePoint began{};
 
     WEFT_FIELDS((fetching, sources, snapshot, history),
-                (retry_at, refetch_at, results_since, seen_bytes, began))
+                (retry_at, refetch_at, results_since, first_lag, seen_bytes, began))
   };
 
   State state_;

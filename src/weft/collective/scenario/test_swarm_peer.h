@@ -56,6 +56,10 @@ class SwarmPeer final : public TransportHandler {
     std::vector<std::string> more_endpoints = {};
     // From a turn to the first half of the input, and from there to the second.
     std::function<Duration()> compute = [] { return std::chrono::milliseconds(2); };
+    // How long it applies a result that comes as a turn; empty: no time.
+    std::function<Duration()> apply_takes = nullptr;
+    // How long it loads a state.
+    Duration load_takes{};
     // Before a round is begun, the state being lent already; not before one that is begun again.
     Duration pause{};
     // Called after each change, if given: with an event, with the state after a round, after all.
@@ -244,9 +248,7 @@ class SwarmPeer final : public TransportHandler {
   void take(const Turn& turn) {
     switch (turn.kind) {
       case TurnKind::kLoadState:
-        if (const Status loaded = trainer.load(turn.state.span()); !loaded.ok()) failure = loaded;
-        if (set.on_state) set.on_state(trainer);
-        return core->request_turn();
+        return load(turn);
       case TurnKind::kSnapshot:
         core->publish_state(turn.round, trainer.serialise());
         return core->request_turn();
@@ -258,10 +260,7 @@ class SwarmPeer final : public TransportHandler {
         if (set.on_state) set.on_state(trainer);
         return core->request_turn();
       case TurnKind::kApply:
-        ++applied;
-        reports = turn.reports;
-        apply(turn.round, turn.reduced);
-        return core->request_turn();
+        return take_result(turn);
       case TurnKind::kTrain:
         return train(turn);
       case TurnKind::kFinished:
@@ -272,6 +271,33 @@ class SwarmPeer final : public TransportHandler {
       case TurnKind::kWait:
         return;
     }
+  }
+
+  void load(const Turn& turn) {
+    const auto done = [this, turn] {
+      if (const Status loaded = trainer.load(turn.state.span()); !loaded.ok()) failure = loaded;
+      if (set.on_state) set.on_state(trainer);
+      core->request_turn();
+    };
+    if (set.load_takes == Duration()) return done();
+    after(set.load_takes, [this, done] {
+      done();
+      pump();
+    });
+  }
+
+  void take_result(const Turn& turn) {
+    const auto done = [this, turn] {
+      ++applied;
+      reports = turn.reports;
+      apply(turn.round, turn.reduced);
+      core->request_turn();
+    };
+    if (!set.apply_takes) return done();
+    after(set.apply_takes(), [this, done] {
+      done();
+      pump();
+    });
   }
 
   void train(const Turn& turn) {

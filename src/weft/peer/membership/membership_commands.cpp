@@ -59,6 +59,8 @@ void Membership::admit(TimePoint now) {
   if (core_->newcomers.has_ready_joiner()) reorder(now);
 }
 
+bool Membership::newcomer_ready() const { return core_->newcomers.has_ready_joiner(); }
+
 void Membership::offer_state(const Hash256& snapshot, TimePoint now) {
   core_->now = now;
   core_->meetings.offer_state(snapshot);
