@@ -130,8 +130,8 @@ def tensor_lines():
             continue
         if isinstance(value, property) or inspect.isgetsetdescriptor(value):
             lines.append(f"{name}: {PROPERTIES.get(name, 'Tensor')}")
-        elif inspect.isfunction(value):
-            lines.append(python_method(name, value))
+        elif inspect.isfunction(getattr(value, "__wrapped__", value)):
+            lines.append(python_method(name, getattr(value, "__wrapped__", value)))
         elif not callable(value) or inspect.isclass(value):
             continue
         else:

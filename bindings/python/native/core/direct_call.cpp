@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/batched_calls.h"
 #include "structmember.h"
 #include "weft/op/in_place.h"
 
@@ -60,7 +61,10 @@ void name_function(PyObject* function) {
 
 PyObject* call_direct(PyObject* self, PyObject* const* values, std::size_t flags, PyObject* names) {
   const DirectObject* const direct = direct_of(self);
-  PyObject* const result = direct->call->run({values, PyVectorcall_NARGS(flags), names});
+  // While a vmap() is at work the other function asks it.
+  PyObject* const result = batched_type != nullptr
+                               ? nullptr
+                               : direct->call->run({values, PyVectorcall_NARGS(flags), names});
   if (result != nullptr) return result;
   if (PyErr_Occurred() == nullptr) {
     return PyObject_Vectorcall(direct->otherwise, values, flags, names);
@@ -81,6 +85,8 @@ PyObject* bind_to_object(PyObject* self, PyObject* object, PyObject*) {
 
 PyObject* represent(PyObject* self) { return PyObject_Repr(direct_of(self)->otherwise); }
 
+PyObject* other_function(PyObject* self, void*) { return Py_NewRef(direct_of(self)->otherwise); }
+
 // __name__, __doc__ and their like are those of the other function.
 PyObject* attribute_of_other(PyObject* self, void* name) {
   return PyObject_GetAttrString(direct_of(self)->otherwise, static_cast<const char*>(name));
@@ -100,9 +106,13 @@ PyTypeObject* make_direct_type() {
   const auto attribute = [](const char* name) {
     return PyGetSetDef{name, attribute_of_other, nullptr, nullptr, const_cast<char*>(name)};
   };
-  static PyGetSetDef attributes[] = {attribute("__name__"),   attribute("__qualname__"),
-                                     attribute("__module__"), attribute("__doc__"),
-                                     attribute("__self__"),   {}};
+  static PyGetSetDef attributes[] = {attribute("__name__"),
+                                     attribute("__qualname__"),
+                                     attribute("__module__"),
+                                     attribute("__doc__"),
+                                     attribute("__self__"),
+                                     {"__wrapped__", other_function, nullptr, nullptr, nullptr},
+                                     {}};
   static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                                 {Py_tp_descr_get, reinterpret_cast<void*>(bind_to_object)},
                                 {Py_tp_repr, reinterpret_cast<void*>(represent)},

@@ -112,11 +112,12 @@ void set_requires_grad(Tensor& x, bool on) {
 }
 
 PyMethodDef* fact_methods() {
-  static PyMethodDef methods[] = {{"numel", numel, METH_NOARGS, "How many elements there are."},
-                                  {"dim", dim, METH_NOARGS, "How many axes there are."},
-                                  {"contiguous", contiguous, METH_NOARGS,
-                                   "Itself if its elements lie row by row, else a copy."},
-                                  {nullptr, nullptr, 0, nullptr}};
+  static PyMethodDef methods[] = {
+      {"numel", numel, METH_NOARGS, "numel() -> int\n\nHow many elements there are."},
+      {"dim", dim, METH_NOARGS, "dim() -> int\n\nHow many axes there are."},
+      {"contiguous", contiguous, METH_NOARGS,
+       "contiguous() -> Tensor\n\nItself if its elements lie row by row, else a copy."},
+      {nullptr, nullptr, 0, nullptr}};
   return methods;
 }
 

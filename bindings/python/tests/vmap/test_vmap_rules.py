@@ -13,7 +13,7 @@ from weft._batched.tensor import BatchedTensor
 
 # Native functions that need no rule: they take no tensor, or none of a sample can be meant.
 WITHOUT_RULES = set("""
-    _anomaly_level _autocast_type _dataset_names _from_bytes _load _load_model _model_names
+    _anomaly_level _autocast_type _dataset_names _from_bytes _in_place _load _load_model _model_names
     _onnx_export _onnx_load _open_dataset _optimizer_check _optimizer_load _optimizer_rules
     _optimizer_step _recipe_optimizers _save _set_anomaly_level _set_autocast_type _set_batched_calls
     _set_call_site _to_dlpack _zero_grad allclose arange empty equal eye from_dlpack from_numpy full
@@ -43,7 +43,8 @@ class Names(unittest.TestCase):
         native = {name for name, value in vars(_core).items()
                   if callable(value) and not isinstance(value, type) and not name.startswith("__")}
         for name, value in vars(weft.Tensor).items():
-            made_otherwise = isinstance(value, (types.FunctionType, property)) or name.startswith(
+            made = getattr(value, "__wrapped__", value)
+            made_otherwise = isinstance(made, (types.FunctionType, property)) or name.startswith(
                 "__") or name in vars(BatchedTensor)
             if callable(value) and not made_otherwise:
                 native.add(getattr(weft.Tensor, name).__name__)

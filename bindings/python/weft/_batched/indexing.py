@@ -1,6 +1,6 @@
 """Rules of x[key] and x[key] = values, as native/tensor/tensor_index.cpp reads them."""
 from weft import _core
-from weft._batched.table import has, is_tensor, no_rule, rule, values, wrap
+from weft._batched.table import axis_of, has, is_tensor, no_rule, rule, values, wrap
 
 _bool = getattr(_core, "bool")
 _FULL = slice(None)
@@ -163,3 +163,15 @@ def _for_part(level, value, ndim):
             f"[setitem] expected values that broadcast to {ndim} axes, got shape "
             f"{list(value.shape)}")
     return value._value.reshape(level.size, *[1] * missing, *value.shape)
+
+
+@rule("select")
+def _select(level, input, dim, index):  # noqa: A002
+    if input.ndim == 0:
+        raise IndexError("select() takes no tensor without axes")
+    return input[(slice(None),) * axis_of("select", dim, input.ndim) + (int(index),)]
+
+
+@rule("take")
+def _take(level, input, index):  # noqa: A002
+    return input.flatten()[index]

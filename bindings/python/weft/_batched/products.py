@@ -56,6 +56,14 @@ _linear_products = _each("linear", _core.linear, lambda a, b: _core.bmm(a, b.mT)
                          (lambda a, b, dy: _products(dy, b), lambda a, b, dy: _pairs(dy, a)))
 
 
+@rule("mv")
+def _mv(level, input, vec):  # noqa: A002
+    for what, x, count in (("input", input, 2), ("vec", vec, 1)):
+        if x.ndim != count:
+            raise _refuse("mv", f"{what} of {count} axes", x)
+    return input @ vec
+
+
 @rule("matmul", "__matmul__")
 def _matmul(level, input, other):  # noqa: A002
     if input.ndim == 0 or other.ndim == 0:

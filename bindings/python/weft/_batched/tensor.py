@@ -36,6 +36,10 @@ class BatchedTensor:
     is_leaf = property(lambda self: self._value.is_leaf)
     _history_name = property(lambda self: self._value._history_name)
 
+    # The axes in the opposite order, and the last two swapped.
+    T = property(lambda self: self.permute(*reversed(range(self.ndim))) if self.ndim else self)
+    mT = property(lambda self: self.transpose(-2, -1))
+
     @property
     def requires_grad(self):
         return self._value.requires_grad
@@ -88,6 +92,10 @@ class BatchedTensor:
     def is_contiguous(self):
         """Whether the elements lie row by row without gaps."""
         return self._value.is_contiguous()
+
+    def contiguous(self):
+        """Itself if the elements lie row by row, else a copy."""
+        return self if self._value.is_contiguous() else call("contiguous", (self,), {})
 
     def _assign(self, other):
         self._value = expanded(other, [self._level])._value
@@ -220,8 +228,11 @@ def _found(name):
         return lambda self: types.MethodType(METHODS[name], self)
     if isinstance(static, property):
         return static.fget
-    if isinstance(static, types.FunctionType):
-        return lambda self: types.MethodType(static, self)
+    if isinstance(static, types.GetSetDescriptorType):
+        return lambda self: call(name, (self,), {})
+    written = getattr(static, "__wrapped__", static)
+    if isinstance(written, types.FunctionType):
+        return lambda self: types.MethodType(written, self)
     native = getattr(Tensor, name)  # whose AttributeError is the right one
     return _bound(getattr(native, "__name__", name))
 
