@@ -47,8 +47,12 @@ bool finds_batched(PyObject* object, int depth) {
 }
 
 void set_batched_calls(const py::object& type, const py::object& call) {
-  batched_type = type.is_none() ? nullptr : reinterpret_cast<PyTypeObject*>(type.ptr());
-  batched_call = call.is_none() ? nullptr : call.ptr();
+  const bool ends = type.is_none() && call.is_none();
+  if (!ends && (PyType_Check(type.ptr()) == 0 || PyCallable_Check(call.ptr()) == 0)) {
+    throw TypeProblem("_set_batched_calls() expects a class and a function, or None twice");
+  }
+  batched_type = ends ? nullptr : reinterpret_cast<PyTypeObject*>(type.ptr());
+  batched_call = ends ? nullptr : call.ptr();
 }
 
 }  // namespace

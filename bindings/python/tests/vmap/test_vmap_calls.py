@@ -17,7 +17,8 @@ SAMPLES = 2
 # A call is refused where it would need the values of a sample, where there is no rule, or where what
 # it asks for differs by sample.
 REFUSED = ("values of samples may not", "no batched rule for", "randomness='error'",
-           "with one value per sample as the target", "made outside of vmap()")
+           "with one value per sample as the target", "made outside of vmap()",
+           "no running statistics that the samples share")
 
 
 def _scope():
@@ -39,9 +40,12 @@ def _evaluated(text, given):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         weft.manual_seed(3)
-        for statement in statements:
-            exec(statement.strip(), scope)  # noqa: S102
-        result = eval(expression.strip(), scope)  # noqa: S307
+        try:
+            for statement in statements:
+                exec(statement.strip(), scope)  # noqa: S102
+            result = eval(expression.strip(), scope)  # noqa: S307
+        finally:
+            weft.set_default_dtype(weft.float32)
     found = [each for each in vmap_checks.leaves(result)
              if isinstance(each, (weft.Tensor, bool, int, float))]
     return [each if isinstance(each, weft.Tensor) else weft.tensor(each) for each in found]
