@@ -92,7 +92,7 @@ PyObject* attribute_of_other(PyObject* self, void* name) {
   return PyObject_GetAttrString(direct_of(self)->otherwise, static_cast<const char*>(name));
 }
 
-void deallocate(PyObject* self) {
+void free_direct(PyObject* self) {
   PyTypeObject* const type = Py_TYPE(self);
   Py_XDECREF(direct_of(self)->otherwise);
   type->tp_free(self);
@@ -116,7 +116,7 @@ PyTypeObject* make_direct_type() {
   static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                                 {Py_tp_descr_get, reinterpret_cast<void*>(bind_to_object)},
                                 {Py_tp_repr, reinterpret_cast<void*>(represent)},
-                                {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(free_direct)},
                                 {Py_tp_members, members},
                                 {Py_tp_getset, attributes},
                                 {0, nullptr}};

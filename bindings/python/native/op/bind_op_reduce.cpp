@@ -14,7 +14,7 @@ namespace {
 
 namespace py = pybind11;
 
-using Reduction = Tensor (*)(const Tensor&, const Axes&, bool);
+using AxesReduction = Tensor (*)(const Tensor&, const Axes&, bool);
 
 double order_of_norm(const py::object& p) {
   if (p.is_none()) return 2.0;
@@ -42,7 +42,7 @@ Tensor corrected_var(const Tensor& x, const std::vector<int>& axes, double corre
 }
 
 void bind_sums_with_types(Definer& define) {
-  const auto typed = [&define](const char* name, Reduction reduce, const char* text) {
+  const auto typed = [&define](const char* name, AxesReduction reduce, const char* text) {
     define.both(
         name,
         [reduce](const Tensor& x, const OptionalAxes& dim, bool keepdim,
@@ -70,7 +70,7 @@ void bind_sums_with_types(Definer& define) {
 }
 
 void bind_sums(Definer& define) {
-  const auto reduction = [&define](const char* name, Reduction reduce, const char* text) {
+  const auto reduction = [&define](const char* name, AxesReduction reduce, const char* text) {
     define.both(
         name,
         [reduce](const Tensor& x, const OptionalAxes& dim, bool keepdim) {
@@ -125,7 +125,7 @@ Ordered extreme(const Tensor& x, int axis, bool keepdim,
 }
 
 void bind_extremes(Definer& define) {
-  const auto one = [&define](const char* name, Reduction all_of,
+  const auto one = [&define](const char* name, AxesReduction all_of,
                              Tensor (*places)(const Tensor&, int, bool),
                              Tensor (*pairwise)(const Tensor&, const Tensor&), const char* text) {
     define.both(
