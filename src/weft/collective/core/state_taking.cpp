@@ -23,7 +23,7 @@ static constexpr Duration kCaughtUpWait = std::chrono::milliseconds(100);
 static constexpr Duration kFirstLag = std::chrono::seconds(1);
 static constexpr Duration kFallsBehind = std::chrono::seconds(10);
 static constexpr std::uint64_t kLagGrowth = 4;
-static constexpr std::uint64_t kLagMin = 16;
+static constexpr std::uint64_t kHopelessLag = 16;
 
 void StateTaking::begin_wait() { state_.began = core_.now(); }
 
@@ -107,7 +107,7 @@ bool StateTaking::falls_behind() {
   const std::uint64_t lag = std::max(newest(), round).value() - round.value();
   const Duration passed = core_.now() - state_.results_since;
   if (passed < kFirstLag) state_.first_lag = lag;
-  return passed >= kFallsBehind && lag > kLagGrowth * state_.first_lag + kLagMin;
+  return passed >= kFallsBehind && lag > kLagGrowth * state_.first_lag + kHopelessLag;
 }
 
 // True now and then while nothing at all arrives.
