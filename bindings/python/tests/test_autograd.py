@@ -268,3 +268,47 @@ class Threads(unittest.TestCase):
             thread.start()
             thread.join()
         self.assertEqual(seen, [True])
+
+
+class Checkpoints(unittest.TestCase):
+    """weft.utils.checkpoint."""
+
+    def setUp(self):
+        weft.manual_seed(1)
+        self.layers = weft.nn.Sequential(weft.nn.Linear(4, 8), weft.nn.Tanh(), weft.nn.Dropout(0.5),
+                                         weft.nn.Linear(8, 3))
+        self.x = weft.randn(5, 4, requires_grad=True)
+
+    def gradients(self, forward):
+        weft.manual_seed(7)
+        self.layers.zero_grad()
+        self.x.grad = None
+        result = forward()
+        (result * result).sum().backward()
+        return [result.detach(), self.x.grad.clone(),
+                *(p.grad.clone() for p in self.layers.parameters())]
+
+    def test_values_and_gradients_are_those_without_one(self):
+        plain = self.gradients(lambda: 2 * self.layers(self.x))
+        runs = []
+
+        def block(factor, x, text, scale=1):
+            runs.append(text)
+            return factor * scale * self.layers(x)
+
+        checkpoint = weft.utils.checkpoint.checkpoint
+        got = self.gradients(lambda: checkpoint(block, 1, self.x, "text", use_reentrant=False,
+                                                scale=2))
+        self.assertEqual(runs, ["text", "text"])
+        for segments in (1, 2, 3, 4):
+            several = self.gradients(lambda: 2 * weft.utils.checkpoint.checkpoint_sequential(
+                self.layers, segments, self.x))  # noqa: B023
+            for each in (got, several):
+                self.assertTrue(all(a.equal(b) for a, b in zip(plain, each)))
+
+    def test_what_is_refused(self):
+        with self.assertRaisesRegex(weft.InvalidArgumentError, "one tensor, got tuple.*weft.cat"):
+            weft.utils.checkpoint.checkpoint(lambda x: (x, x), self.x)
+        for segments in (0, 5):
+            with self.assertRaisesRegex(weft.InvalidArgumentError, f"1 to 4 segments, got {segments}"):
+                weft.utils.checkpoint.checkpoint_sequential(self.layers, segments, self.x)

@@ -1,2 +1,2 @@
-"""weft.utils.data; the name is PyTorch's."""
-from weft.utils import data  # noqa: F401
+"""weft.utils.data and weft.utils.checkpoint; the names are PyTorch's."""
+from weft.utils import checkpoint, data  # noqa: F401
