@@ -265,7 +265,7 @@ class Run:
                            f"round for {now - member.moved_at:.1f} s: {member.words()}")
                 member.kill()
         elif not member.alive() and member.hurts == 0 and not member.leaving:
-            # Its last words may have come since all were heard.
+            # Its last words may have come since all were read.
             self._listen_to(member)
             if member.summary is None or member.summary["status"] != "finished":
                 self._ended(member)

@@ -76,7 +76,7 @@ class Running:
             expect(self.process.poll() is None or any(words in text for text in self.texts()),
                    f"{words!r}: it ended first: {self.texts()}")
             expect(time.monotonic() < begin + seconds, f"{words!r}: not seen: {self.texts()}")
-            time.sleep(0.005)  # tidy: allow sleep: a file tells of no change
+            time.sleep(0.005)  # tidy: allow sleep: a file gives no notice of a change
         return time.monotonic() - begin
 
     def wait_handlers(self, seconds=20.0):

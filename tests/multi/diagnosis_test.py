@@ -31,7 +31,7 @@ def until(found, what, seconds=60.0):
         if result is not None:
             return result
         expect(time.monotonic() < deadline, f"{what}: not in {seconds} s")
-        time.sleep(0.2)  # tidy: allow sleep: the command reads files, of which nobody tells it
+        time.sleep(0.2)  # tidy: allow sleep: the command reads files, which change without notice
 
 
 def name_of(peer):
@@ -56,7 +56,7 @@ def a_slow_process_is_named():
             expect(one["measured"] > 1.5 * one["usual"] > 0, f"{one}")
 
             def found_by_all():
-                # Each member writes its times in turn: some logs tell of it later than others.
+                # Each member writes its times in turn: some logs have it later than others.
                 findings, last = doctor(*(peer.out for peer in peers))
                 expect(last["logs"] == 4 and last["other_logs"] == 0, f"{last}")
                 return True if name in [each["peer"] for each in findings] else None

@@ -16,8 +16,8 @@ constexpr double kInfinitelyFar = std::numeric_limits<double>::infinity();
 constexpr std::size_t kBlockElements = 1024;
 constexpr int kTogether = static_cast<int>(kMeasuredTogether);
 
-// Squares of f32 may have left its range in sums that are not finite, or as small as these: whoever
-// flushes such squares to 0 errs by at most kBlockElements * 2^-126.
+// Squares of f32 may have left its range in sums that are not finite, or as small as these: a
+// machine that flushes such squares to 0 errs by at most kBlockElements * 2^-126.
 constexpr double kSumMin = 0x1p-90;
 
 // How many times as long as the median norm an update within reach may be.

@@ -53,7 +53,7 @@ class ErrorFeedback {
   // of another length or forgotten. REQUIRES: !pending().
   void open(std::size_t elements, std::uint64_t seed);
   // The result of the round that was opened, committed at all members alike.
-  // REQUIRES: as many elements as open() was told.
+  // REQUIRES: as many elements as open() was given.
   void take_result(std::span<const float> result);
   void forget_shared() { shared_.reset(); }
   // Null: none, or those that begin with the seed 0.

@@ -306,7 +306,7 @@ TEST(PowersgdCodec, WhatIsNotFiniteBecomesOneNaN) {
 }
 
 // Results that give no vectors, or fewer than the rank, or none that is a number: the next ones are
-// orthonormal all the same, and the same at whoever has this result and seed.
+// orthonormal all the same, and the same at all that have this result and seed.
 TEST(PowersgdCodec, WhateverTheResultTheNextFactorsAreOrthonormal) {
   const Codec codec = powersgd("powersgd:rank=3", layout_of(1200, {{0, 30, 40}}));
   Vector spoilt = noise(1200, 1);

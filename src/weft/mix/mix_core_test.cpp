@@ -249,7 +249,7 @@ TEST(MixCore, TwoThatAskEachOtherKeepTheirSum) {
     // Work that ends at 8 and at -2.
     cores[i]->worked(cores[i]->take_work()->id, vector(i == 0 ? 8.0F : -2.0F), {}, TimePoint());
   }
-  // Both have asked before either has heard.
+  // Both have asked before either has received anything.
   const std::vector<MixSend> of0 = cores[0]->take_sends();
   const std::vector<MixSend> of1 = cores[1]->take_sends();
   ASSERT_EQ(of0.size() + of1.size(), 2U);

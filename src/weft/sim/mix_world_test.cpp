@@ -124,7 +124,7 @@ TEST(MixWorld, WhatLiarsHoldIsNotMeasured) {
   WorldOptions options = peers(5);
   options.liars = {1, *Attack::parse("sign_flip:scale=8")};
   Recipe recipe = mix_recipe("dpsgd", 3);
-  recipe.mix.plan = "pairs:share=0";  // nobody hears the lie
+  recipe.mix.plan = "pairs:share=0";  // nobody receives the lie
   recipe.data.partition = "shared";
   const WorldResult result = run(recipe, options);
   WorldOptions four = peers(4);

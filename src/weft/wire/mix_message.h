@@ -11,7 +11,7 @@
 //   leaving  = nothing
 //
 // A model is f32 little-endian; what is returned is that, or the payload of the codec that the
-// recipe names; where members tell each other of others, a history and that member's model may
+// recipe names; where members report on others, a history and that member's model may
 // stand behind it in the same vector. Bytes travel in pieces of kMixPieceBytes, the last one the
 // rest, in order; each has the whole head. A given or returned vector is a letter, and each member
 // counts those that it sends to another from 0: *received* names how many have come whole, as the

@@ -74,7 +74,7 @@ std::string without_zeros(std::string text) {
   return text;
 }
 
-// As many decimals as tell ticks apart that are `step` from each other.
+// As many decimals as distinguish ticks that are `step` from each other.
 std::string tick_label(double value, double step, const UnitStep& unit) {
   const double scaled_step = step / unit.size;
   const double scaled = value / unit.size;

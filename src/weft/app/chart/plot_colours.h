@@ -1,6 +1,6 @@
-// plot_colours: what tells the lines of a plot apart, on light and on dark ground.
+// plot_colours: what distinguishes the lines of a plot, on light and on dark ground.
 //
-// The seven colours are told apart with the common forms of colour blindness; from the eighth line
+// The seven colours stay distinct with the common forms of colour blindness; from the eighth line
 // on they repeat with dashes. Elements carry the light colours as attributes, and classes by which
 // a media query changes them on dark ground, so that programs without support for styles show the
 // light ones.

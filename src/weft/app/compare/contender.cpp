@@ -87,7 +87,7 @@ struct VariedKey {
   std::string key;
   std::vector<std::string> values;
 
-  // What tells the contenders apart: "wire=bf16" of the key group.wire.
+  // What distinguishes the contenders: "wire=bf16" of the key group.wire.
   std::string name_of(const std::string& value) const {
     return key.substr(key.rfind('.') + 1) + "=" + value;
   }

@@ -25,6 +25,15 @@ Status Arrivals::decode(const ChunkSums& sums, JobDecode& decoded) const {
   return {};
 }
 
+Result<JobDecode> decode_open(const OpenJobs<Arrivals>& open, const ChunkSums& sums,
+                              std::int64_t job) {
+  const Arrivals* const arrivals = open.find(job);
+  if (arrivals == nullptr) return internal_error("the job is not open");
+  JobDecode decoded;
+  WEFT_TRY(arrivals->decode(sums, decoded));
+  return decoded;
+}
+
 std::vector<ChunkTerm> terms_from(const ChunkSums& sums, std::size_t worker, std::size_t first) {
   std::vector<ChunkTerm> terms = sums.row(worker);
   for (ChunkTerm& term : terms) term.chunk += first;

@@ -8,6 +8,7 @@
 #include "weft/base/status.h"
 #include "weft/code/chunk/chunk_sums.h"
 #include "weft/code/rounds/coded_rounds.h"
+#include "weft/code/rounds/open_jobs.h"
 
 namespace weft {
 
@@ -25,6 +26,11 @@ class Arrivals {
   std::vector<bool> came_;
   std::vector<MessageId> messages_;
 };
+
+// What CodedRounds::decode() gives for a job whose messages all are of `sums`. Fails: kInternal if
+// it is not open.
+Result<JobDecode> decode_open(const OpenJobs<Arrivals>& open, const ChunkSums& sums,
+                              std::int64_t job);
 
 // The terms of `sums` for `worker`, with the number of its first chunk added to each chunk.
 std::vector<ChunkTerm> terms_from(const ChunkSums& sums, std::size_t worker, std::size_t first);

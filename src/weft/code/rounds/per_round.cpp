@@ -29,11 +29,7 @@ class PerRoundPlanner final : public RoundPlanner {
   }
 
   Result<JobDecode> decode(std::int64_t job) const override {
-    const Arrivals* arrivals = open_.find(job);
-    if (arrivals == nullptr) return internal_error("the job is not open");
-    JobDecode decoded;
-    WEFT_TRY(arrivals->decode(*sums_, decoded));
-    return decoded;
+    return decode_open(open_, *sums_, job);
   }
 
  private:

@@ -196,7 +196,7 @@ TEST(Diagnosis, WhoIsLateAndClaimsToBeFastIsContradicted) {
   });
 }
 
-// One that claims not to have heard of another has a link that hangs, or lies.
+// One that claims to have received nothing of another has a link that hangs, or lies.
 TEST(Diagnosis, OneObserverCannotDeclareAMemberAbsent) {
   Diagnosis diagnosis(3);
   ASSERT_TRUE(diagnosis.add(OpenRecord{0, 7, 4, {2}, {}, {}}).ok());

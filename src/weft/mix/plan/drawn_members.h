@@ -8,8 +8,8 @@
 
 namespace weft {
 
-// All members. Members that know the seed agree on it; without the seed nobody can tell in which
-// version he comes early.
+// All members. Members that know the seed agree on it; without the seed nobody can
+// foresee in which version a member comes early.
 std::vector<std::uint32_t> drawn_order(const MixPlanInput& input, std::uint64_t version);
 
 // The same without those that are not alive; not empty.

@@ -143,7 +143,7 @@ std::vector<MixWeight> MixPlan::row(std::uint32_t self, std::uint64_t version,
     others += row.back().weight;
     equal = equal && degree <= with.size();
   }
-  // Where all shares are equal they shall have equal bits, too.
+  // Where all shares are equal they have equal bits, too.
   row.push_back({self, equal ? 1.0 / (1.0 + static_cast<double>(with.size())) : 1.0 - others});
   std::ranges::sort(row, {}, &MixWeight::member);
   return row;
