@@ -11,6 +11,9 @@ def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, **k
     """function(*args, **kwargs), one tensor; its inside is computed again in the backward pass
     instead of being kept, with the same random numbers. Tensors with a history are positional
     arguments. use_reentrant and preserve_rng_state are accepted and change nothing."""
+    if not callable(function):
+        raise TypeError("checkpoint(): argument 'function' must be a function, got "
+                        f"{type(function).__name__}")
     places = [i for i, each in enumerate(args) if isinstance(each, Tensor)]
 
     def run(*tensors):

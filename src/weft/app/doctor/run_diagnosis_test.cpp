@@ -96,7 +96,9 @@ TEST(RunDiagnosis, AWaitThatIsNotOverIsAHang) {
   for (const std::string end :
        {R"({"kind":"round","round":8})", R"({"kind":"waiting_over","round":8})",
         R"({"kind":"view_changed","number":2})", R"({"kind":"summary","steps":8})"}) {
-    EXPECT_EQ(told({log_of(begin + wait + end + "\n")}).size(), 1U) << end;
+    std::string ended = begin + wait;
+    ended.append(end).append("\n");
+    EXPECT_EQ(told({log_of(ended)}).size(), 1U) << end;
   }
   // All have entered, and data of b is missing.
   const std::string exchange =

@@ -76,9 +76,9 @@ class FaultyGroup {
   }
 
   void record_round(Diagnosis& to, int round) {
-    std::vector<double> computed;
+    std::vector<double> computed(kMembers);
     for (int member = 0; member < kMembers; ++member) {
-      computed.push_back(kCompute * factor(compute, member) * noise());
+      computed[static_cast<std::size_t>(member)] = kCompute * factor(compute, member) * noise();
     }
     std::vector<RoundRecord> records;
     for (int member = 0; member < kMembers; ++member) {

@@ -91,8 +91,9 @@ struct FaultySwarm final : TestSwarm {
 
  private:
   std::vector<int> ranks(const std::vector<PeerId>& members) const {
-    std::vector<int> out;
-    for (const PeerId& member : members) out.push_back(view().rank_of(member).value());
+    std::vector<int> out(members.size());
+    std::ranges::transform(members, out.begin(),
+                           [&](const PeerId& member) { return view().rank_of(member).value(); });
     return out;
   }
   RoundRecord record_of(int author, const SwarmStatus& status) const {
@@ -107,7 +108,8 @@ struct FaultySwarm final : TestSwarm {
       if (member.send_rate > 0) {
         record.links.push_back({author, other, bytes, bytes / member.send_rate});
       }
-      const std::size_t place = static_cast<std::size_t>(author * kMembers + other);
+      const std::size_t place =
+          static_cast<std::size_t>(author) * kMembers + static_cast<std::size_t>(other);
       const double rate = status.link_rates.empty() ? 0 : status.link_rates[place];
       if (rate > 0) record.links.push_back({other, author, bytes, bytes / rate});
     }
