@@ -132,8 +132,7 @@ Result<std::optional<MixLetter>> MixMail::take_piece(const PeerId& from, const M
   box.pieces = 0;
   ++box.received;
   greet(from, box);
-  return std::optional(
-      MixLetter{std::move(message), SharedBytes(std::exchange(box.incoming, Bytes()))});
+  return std::optional(MixLetter{message, SharedBytes(std::exchange(box.incoming, Bytes()))});
 }
 
 std::size_t MixMail::waiting(const PeerId& to) const {

@@ -137,6 +137,7 @@ class KardamCombine final : public MixCombineState {
     std::map<std::uint32_t, std::size_t> times = {{member, 1}};
     for (const std::uint32_t each : counted_) ++times[each];
     std::vector<std::size_t> counts;
+    counts.reserve(times.size());
     for (const auto& [each, count] : times) counts.push_back(count);
     std::ranges::sort(counts, std::greater<>());
     std::size_t most = 0;

@@ -123,6 +123,17 @@ double plain_weight_sum(const PassCase& c, std::int64_t o, std::int64_t k, std::
   return sum;
 }
 
+void expect_plain_weight_sums(const PassCase& c, const Floats& got) {
+  std::size_t at = 0;
+  for (std::int64_t o = 0; o < c.outputs; ++o) {
+    for (std::int64_t k = 0; k < c.depth; ++k) {
+      for (std::int64_t lane = 0; lane < kFewChannelsLanes; ++lane, ++at) {
+        ASSERT_NEAR(got[at], plain_weight_sum(c, o, k, lane), 1e-5);
+      }
+    }
+  }
+}
+
 TEST(FewChannelsLoops, SumsOfWeightsAgreeForAnyNumberOfOutputsAndTaps) {
   for (std::int64_t outputs = 1; outputs <= 5; ++outputs) {
     for (std::int64_t depth = 1; depth <= 13; ++depth) {
@@ -131,14 +142,7 @@ TEST(FewChannelsLoops, SumsOfWeightsAgreeForAnyNumberOfOutputsAndTaps) {
       for (const auto& [isa, loops] : loops_that_run(few_channels_loops_tables)) {
         SCOPED_TRACE(static_cast<int>(isa));
         const Floats got = weight_sums_by_loops(*loops, c);
-        std::size_t at = 0;
-        for (std::int64_t o = 0; o < outputs; ++o) {
-          for (std::int64_t k = 0; k < depth; ++k) {
-            for (std::int64_t lane = 0; lane < kFewChannelsLanes; ++lane, ++at) {
-              ASSERT_NEAR(got[at], plain_weight_sum(c, o, k, lane), 1e-5);
-            }
-          }
-        }
+        expect_plain_weight_sums(c, got);
         if (isa == Isa::kGeneric) continue;
         if (fused.empty()) fused = got;
         EXPECT_EQ(got, fused);
