@@ -2,6 +2,7 @@
 
 Root only. Every namespace goes when its `with` block ends; every wait has a deadline.
 """
+import itertools
 import os
 import pathlib
 import sys
@@ -28,11 +29,15 @@ def shape(name, device, rate_mbit):
     sh(*(inside(name, *command) if name else command))
 
 
+_LETTERS = itertools.cycle("abcdefghijklmnopqrstuvwxyz")
+
+
 class Lab:
     """Namespaces `names`, one for each member, with an address each; use as a context manager."""
 
     def __init__(self, members):
-        self.tag = f"w{os.getpid() % 100000}"
+        # Another name for each: lines go a while after their namespaces do.
+        self.tag = f"w{os.getpid() % 100000}{next(_LETTERS)}"
         self.names = [f"{self.tag}n{i}" for i in range(members)]
         self.links = []
 

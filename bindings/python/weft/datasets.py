@@ -18,6 +18,12 @@ def load(name, train=True, data_dir=None):
     return _core._open_dataset(name, train, place, os.environ.get("HOME", ""))
 
 
+def _places(name):
+    """The folders in which load(name) looks for files."""
+    return _core._dataset_folders(name, os.environ.get("WEFT_DATA_DIR", ""),
+                                  os.environ.get("HOME", ""))
+
+
 class ImageDataset(Dataset):
     """(image, label): float32 [C, H, W] in [0, 1], then `transform`; and a whole number."""
 

@@ -39,6 +39,21 @@ std::vector<std::string> dataset_names();
 Result<Dataset> open_dataset(std::string_view name, Split split, const DataPlaces& places,
                              const TextOptions& options = {});
 
+// The folders in which the files are looked for, in this order; none for computed data.
+Result<std::vector<std::string>> dataset_folders(std::string_view name, const DataPlaces& places);
+// The split, from the files in `folder`; empty unless all files of the dataset are there.
+Result<std::optional<Dataset>> open_dataset_in(std::string_view name, Split split,
+                                               const std::string& folder);
+
+// A file as the dataset's makers offer it.
+struct DatasetDownload {
+  std::string url;
+  std::int64_t bytes = 0;
+  std::string sha256;  // of the file as it is transferred, hexadecimal
+};
+// Empty if they offer none. Files that end in .tar.gz hold a folder of files.
+Result<std::vector<DatasetDownload>> dataset_downloads(std::string_view name);
+
 // The catalogue's description of an image dataset without its files: sizes, classes, mean and
 // deviation, but no samples. Empty if the name is of no image dataset.
 std::optional<Dataset> known_images(std::string_view name);

@@ -1,4 +1,9 @@
 // The datasets that Weft knows, as tensors.
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
 #include "core/define.h"
 #include "core/module.h"
 #include "weft/data/catalog.h"
@@ -65,11 +70,41 @@ py::dict open(const std::string& name, bool train, const std::string& data_dir,
   return result;
 }
 
+// The split as a dict; None if a file of the dataset is not in `folder`.
+py::object open_in(const std::string& name, bool train, const std::string& folder) {
+  std::optional<Dataset> dataset;
+  {
+    const py::gil_scoped_release released;
+    dataset = value_or_raise(open_dataset_in(name, train ? Split::kTrain : Split::kTest, folder));
+  }
+  if (!dataset) return py::none();
+  py::dict result;
+  add_values(*dataset, result);
+  return result;
+}
+
+std::vector<std::string> folders(const std::string& name, const std::string& data_dir,
+                                 const std::string& home) {
+  return value_or_raise(dataset_folders(name, {data_dir, home}));
+}
+
+// (URL, bytes, SHA-256) of each file.
+std::vector<std::tuple<std::string, std::int64_t, std::string>> downloads(const std::string& name) {
+  std::vector<std::tuple<std::string, std::int64_t, std::string>> result;
+  for (DatasetDownload& file : value_or_raise(dataset_downloads(name))) {
+    result.emplace_back(std::move(file.url), file.bytes, std::move(file.sha256));
+  }
+  return result;
+}
+
 }  // namespace
 
 void bind_data(py::module_& module) {
   module.def("_open_dataset", open, py::arg("name"), py::arg("train"), py::arg("data_dir"),
              py::arg("home"));
+  module.def("_open_dataset_in", open_in, py::arg("name"), py::arg("train"), py::arg("folder"));
+  module.def("_dataset_folders", folders, py::arg("name"), py::arg("data_dir"), py::arg("home"));
+  module.def("_dataset_downloads", downloads, py::arg("name"));
   module.def("_dataset_names", &dataset_names);
 }
 

@@ -13,13 +13,14 @@ from weft._batched.tensor import BatchedTensor
 
 # Native functions that need no rule: they take no tensor, or none of a sample can be meant.
 WITHOUT_RULES = set("""
-    _anomaly_level _autocast_type _dataset_names _from_bytes _in_place _load _load_model _model_names
-    _onnx_export _onnx_load _open_dataset _optimizer_check _optimizer_load _optimizer_rules
-    _optimizer_step _recipe_optimizers _save _set_anomaly_level _set_autocast_type _set_batched_calls
-    _set_call_site _to_dlpack _zero_grad allclose arange empty equal eye from_dlpack from_numpy full
-    get_default_dtype get_num_threads initial_seed is_grad_enabled linspace manual_seed ones
-    promote_types rand randint randn randperm set_default_dtype set_num_threads zeros
-    _register_hook _strided retain_grad storage_offset
+    _anomaly_level _autocast_type _dataset_downloads _dataset_folders _dataset_names _from_bytes
+    _in_place _load _load_model _model_names _onnx_export _onnx_load _open_dataset
+    _open_dataset_in _optimizer_check _optimizer_load _optimizer_rules _optimizer_step
+    _recipe_optimizers _register_hook _save _set_anomaly_level _set_autocast_type
+    _set_batched_calls _set_call_site _strided _to_dlpack _zero_grad allclose arange empty equal
+    eye from_dlpack from_numpy full get_default_dtype get_num_threads initial_seed
+    is_grad_enabled linspace manual_seed ones promote_types rand randint randn randperm
+    retain_grad set_default_dtype set_num_threads storage_offset zeros
 """.split())
 
 

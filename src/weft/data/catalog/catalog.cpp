@@ -1,6 +1,7 @@
 #include "weft/data/catalog.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -89,13 +90,15 @@ std::vector<std::string> folders_of(const KnownDataset& known, const DataPlaces&
   return folders;
 }
 
+bool has_all_files(const KnownDataset& known, const std::string& folder) {
+  return std::all_of(known.files.begin(), known.files.end(),
+                     [&](const KnownFile& file) { return !find_known_file(folder, file).empty(); });
+}
+
 // The first folder that has all files, or an empty string.
 std::string find_folder(const KnownDataset& known, const DataPlaces& places) {
-  for (const std::string& folder : folders_of(known, places)) {
-    const bool whole =
-        std::all_of(known.files.begin(), known.files.end(),
-                    [&](const KnownFile& file) { return !find_known_file(folder, file).empty(); });
-    if (whole) return folder;
+  for (std::string& folder : folders_of(known, places)) {
+    if (has_all_files(known, folder)) return std::move(folder);
   }
   return "";
 }
@@ -223,6 +226,35 @@ Result<Dataset> open_dataset(std::string_view name, Split split, const DataPlace
   WEFT_TRY_ASSIGN(const std::string folder, require_folder(*known, places));
   log(LogLevel::kInfo, "{}: reads {}", known->name, folder);
   return open_known(*known, folder, split, options);
+}
+
+Result<std::vector<std::string>> dataset_folders(std::string_view name, const DataPlaces& places) {
+  if (find_computed(name) != nullptr) return std::vector<std::string>();
+  WEFT_TRY_ASSIGN(const KnownDataset* known, lookup(name));
+  return folders_of(*known, places);
+}
+
+Result<std::optional<Dataset>> open_dataset_in(std::string_view name, Split split,
+                                               const std::string& folder) {
+  if (find_computed(name) != nullptr) {
+    return invalid_argument(
+        fmt::format("{}: expected a dataset of files, got computed data", name));
+  }
+  WEFT_TRY_ASSIGN(const KnownDataset* known, lookup(name));
+  if (!has_all_files(*known, folder)) return std::optional<Dataset>();
+  log(LogLevel::kInfo, "{}: reads {}", known->name, folder);
+  WEFT_TRY_ASSIGN(Dataset dataset, open_known(*known, folder, split, {}));
+  return std::optional<Dataset>(std::move(dataset));
+}
+
+Result<std::vector<DatasetDownload>> dataset_downloads(std::string_view name) {
+  std::vector<DatasetDownload> files;
+  if (find_computed(name) != nullptr) return files;
+  WEFT_TRY_ASSIGN(const KnownDataset* known, lookup(name));
+  for (const KnownDownload& file : known->downloads) {
+    files.push_back({std::string(file.url), file.bytes, std::string(file.sha256)});
+  }
+  return files;
 }
 
 std::vector<DatasetReport> list_datasets(const DataPlaces& places) {

@@ -14,7 +14,9 @@
 namespace weft::catalog_test {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 class CatalogTest : public testing::Test {
  protected:
@@ -95,6 +97,39 @@ TEST_F(CatalogTest, FilesInTheGivenFolderAreOpenedAndChecked) {
   for (const FileReport& file : *files) EXPECT_TRUE(file.status.ok()) << file.status.to_string();
   EXPECT_THAT(data_check_text("mnist", *files), HasSubstr("no checksum known"));
   EXPECT_THAT(data_list_text(list_datasets(places())), HasSubstr("found in " + folder_ + "/mnist"));
+}
+
+TEST_F(CatalogTest, OneFolderIsOpenedByItsPath) {
+  const std::string folder = folder_ + "/mnist";
+  const auto nothing = open_dataset_in("mnist", Split::kTest, folder);
+  ASSERT_TRUE(nothing.ok());
+  EXPECT_FALSE(nothing->has_value());
+  write_all();
+  const auto opened = open_dataset_in("mnist", Split::kTest, folder);
+  ASSERT_TRUE(opened.ok()) << opened.status().to_string();
+  ASSERT_TRUE(opened->has_value());
+  EXPECT_EQ((*opened)->size, 10000);
+  EXPECT_EQ(open_dataset_in("synthetic", Split::kTest, folder).status().code(),
+            Code::kInvalidArgument);
+  write("t10k-labels-idx1-ubyte", {0, 0, 8, 1, 0, 0, 0x27, 0x0F}, 9999);
+  EXPECT_EQ(open_dataset_in("mnist", Split::kTest, folder).status().code(), Code::kCorrupt);
+}
+
+TEST(Catalog, SaysWhereItLooksAndWhatIsOffered) {
+  const DataPlaces places = {.data_dir = "/a", .home = "/b"};
+  EXPECT_THAT(*dataset_folders("cifar10", places),
+              ElementsAre("/a/cifar10", "/a/cifar10/cifar-10-batches-bin", "/b/.cache/weft/cifar10",
+                          "/b/.cache/weft/cifar10/cifar-10-batches-bin"));
+  EXPECT_THAT(*dataset_folders("synthetic", places), IsEmpty());
+  EXPECT_EQ(dataset_folders("x", places).status().code(), Code::kInvalidArgument);
+  const auto offered = dataset_downloads("mnist");
+  ASSERT_TRUE(offered.ok());
+  ASSERT_EQ(offered->size(), 4U);
+  EXPECT_EQ(offered->front().bytes, 9912422);
+  EXPECT_EQ(offered->front().sha256.size(), 64U);
+  EXPECT_THAT(*dataset_downloads("jargon"), IsEmpty());
+  EXPECT_THAT(*dataset_downloads("markov"), IsEmpty());
+  EXPECT_FALSE(dataset_downloads("x").ok());
 }
 
 TEST_F(CatalogTest, DamagedFilesAreNamed) {
