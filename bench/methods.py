@@ -240,6 +240,8 @@ EXPERIMENTS = {
         "At most two points better than FedAvg where p and rate suit each other, and unstable with "
         "few anchors and large rates.",
         20, 150, run__global_batch=64, local__steps=10, data__partition="labels:count=2",
+        # A rate weighs by the number of pixels, so that this one takes the reference's images.
+        data__transforms="resize:14x14",
         mix__method="fedamd", optimizer__learning_rate=0.03, arms=[
             arm("FedAvg, rate 0.03", "78.0", mix__method="fedavg", mix__plan="star:fraction=0.5"),
             arm("FedAvg, rate 0.1", "79.2", mix__method="fedavg", mix__plan="star:fraction=0.5",

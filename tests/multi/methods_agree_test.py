@@ -103,6 +103,8 @@ MIX = {
     "mix_spsa_byte": mix("spsa_byte"),
     "mix_dpsgd_outputs": mix("dpsgd", **{"mix.part": '"outputs"'}),
     "mix_sybilwall": mix("sybilwall"),
+    "mix_bristle": mix("bristle", **{"mix.part": '"outputs"'}),
+    "mix_dimat": mix("dimat"),
     "mix_variance_corrected": mix("variance_corrected"),
     # As its timeout is, members that are late would be left out.
     "mix_modest": mix("modest", **{"mix.plan": '"sampled:size=4"', "mix.trigger": '"round:timeout=60"'}),

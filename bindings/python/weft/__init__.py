@@ -66,8 +66,9 @@ def demo(steps=300, seed=0):
 
 
 # Read when it is first asked for, as not every program needs it.
-_LATER = {"amp", "array_api", "backends", "datasets", "distributions", "func", "linalg", "models",
-          "onnx", "random", "special", "swarm", "version", "vision", "zoo"}
+_LATER = {"amp", "array_api", "backends", "datasets", "diffusion", "distillation", "distributions",
+          "func", "linalg", "models", "onnx", "random", "special", "swarm", "version", "vision",
+          "zoo"}
 _LATER_NAMES = {"Run": "_runs", "join": "_runs", "run": "_runs", "vmap": "func"}
 _LATER_NAMES.update((name, "nn.functional") for name in (
     "alpha_dropout", "bilinear", "celu", "channel_shuffle", "conv3d", "dropout", "hardshrink",

@@ -33,7 +33,7 @@ class MixMember::Impl final : public LooseMember {
 
   // --- The caller's thread.
   Result<MixTurn> wait_turn(Duration limit);
-  void begin(MixVector first);
+  void begin(MixVector first, MixTools tools);
   void worked(std::uint64_t id, MixVector model, const MixLoss& loss);
   Status leave(Duration limit);
 
@@ -98,7 +98,7 @@ class MixMember::Impl final : public LooseMember {
   void take_roster(std::vector<PeerAddress> roster) WEFT_REQUIRES(loop_.thread());
   void send_roster(const PeerId& to) WEFT_REQUIRES(loop_.thread());
   Status on_roster(const PeerId& from, ByteSpan head) WEFT_REQUIRES(loop_.thread());
-  void make_node(MixVector first) WEFT_REQUIRES(loop_.thread());
+  void make_node(MixVector first, MixTools tools) WEFT_REQUIRES(loop_.thread());
   Status receive(const PeerId& from, const FrameView& frame) WEFT_REQUIRES(loop_.thread());
   void hand_over() WEFT_REQUIRES(loop_.thread());
 
@@ -108,6 +108,7 @@ class MixMember::Impl final : public LooseMember {
   // At the founder: who has come, with their addresses.
   std::map<PeerId, std::vector<std::string>> gathered_ WEFT_GUARDED_BY(loop_.thread());
   std::vector<PeerAddress> roster_ WEFT_GUARDED_BY(loop_.thread());
+  MixTools tools_ WEFT_GUARDED_BY(loop_.thread());  // of the node's core
   std::unique_ptr<MixNode> node_ WEFT_GUARDED_BY(loop_.thread());
   // The first frames of members that have begun before this one: how much they have received, on
   // the link that stands.
@@ -146,9 +147,10 @@ Result<MixTurn> MixMember::Impl::wait_turn(Duration limit) {
   });
 }
 
-void MixMember::Impl::begin(MixVector first) {
+void MixMember::Impl::begin(MixVector first, MixTools tools) {
   box_.with([](Box& box) { box.phase = MixPhase::kRunning; });
-  submit([this, first = std::move(first)]() WEFT_REQUIRES(loop_.thread()) { make_node(first); });
+  submit([this, first = std::move(first), tools = std::move(tools)]()
+             WEFT_REQUIRES(loop_.thread()) { make_node(first, tools); });
 }
 
 void MixMember::Impl::worked(std::uint64_t id, MixVector model, const MixLoss& loss) {
@@ -313,9 +315,12 @@ void MixMember::Impl::on_tick(TimePoint now) {
 
 // --- The loop thread: the run.
 
-void MixMember::Impl::make_node(MixVector first) {
+void MixMember::Impl::make_node(MixVector first, MixTools tools) {
+  tools_ = std::move(tools);
   MixNodeOptions node;
   node.core = options_.core;
+  node.core.probe = tools_.probe.get();
+  node.core.judge = tools_.judge.get();
   const auto own = std::ranges::find(roster_, self(), &PeerAddress::id);
   node.core.self = static_cast<std::uint32_t>(own - roster_.begin());
   node.core.method = options_.method.get();
@@ -408,7 +413,9 @@ Result<std::unique_ptr<MixMember>> MixMember::start(MixMemberOptions options) {
 
 const PeerId& MixMember::self() const { return impl_->self(); }
 Result<MixTurn> MixMember::wait_turn(Duration limit) { return impl_->wait_turn(limit); }
-void MixMember::begin(MixVector first) { impl_->begin(std::move(first)); }
+void MixMember::begin(MixVector first, MixTools tools) {
+  impl_->begin(std::move(first), std::move(tools));
+}
 void MixMember::worked(std::uint64_t id, MixVector model, const MixLoss& loss) {
   impl_->worked(id, std::move(model), loss);
 }

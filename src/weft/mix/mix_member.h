@@ -60,6 +60,12 @@ struct MixTurn {
   MixVector result{};
 };
 
+// What a combination may ask of the model; the member's loop thread asks while the caller's trains.
+struct MixTools {
+  std::shared_ptr<MixProbe> probe{};
+  std::shared_ptr<MixJudge> judge{};
+};
+
 struct MixPeerStatus {
   std::uint32_t number = 0;
   PeerId id;
@@ -102,8 +108,8 @@ class MixMember {
   // came, kUnavailable where nobody can go on without one that is lost, kInvalidArgument where this
   // peer is refused for good.
   Result<MixTurn> wait_turn(Duration limit);
-  // REQUIRES: kNumbered.
-  void begin(MixVector first);
+  // REQUIRES: kNumbered; `tools` has what the method's combination needs.
+  void begin(MixVector first, MixTools tools = {});
   void worked(std::uint64_t id, MixVector model, const MixLoss& loss);
   // Announces to the others that this member leaves, and ends the links; after the end of the run
   // once nobody waits for its letters, at most for a minute.

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "weft/base/hash.h"
-#include "weft/sim/mix/mix_trained_probe.h"
 #include "weft/sim/mix/poisoned_members.h"
+#include "weft/train/run/mix_trained_probe.h"
 
 namespace weft::sim {
 namespace {

@@ -21,9 +21,9 @@
 #include "weft/mix/mix_method.h"
 #include "weft/sim/mix/members_mean.h"
 #include "weft/sim/mix/mix_peer.h"
-#include "weft/sim/mix/mix_trained_judge.h"
-#include "weft/sim/mix/mix_trained_probe.h"
 #include "weft/sim/world.h"
+#include "weft/train/run/mix_trained_judge.h"
+#include "weft/train/run/mix_trained_probe.h"
 #include "weft/train/run/trainer.h"
 #include "weft/train/step/mix_learner.h"
 

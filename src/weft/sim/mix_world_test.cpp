@@ -206,6 +206,32 @@ TEST(MixWorld, SybilsAreFoundOutByWhatTheyHaveInCommon) {
   EXPECT_FALSE(attacked("fedavg", 0).attack_rate.has_value());
 }
 
+TEST(MixWorld, SybilsAllOverAGraphAreFoundOutByReports) {
+  // Twelve honest members, and nine that are one person's, in a random graph of degree four.
+  const auto attacked = [](const char* method, std::uint64_t seed) {
+    Recipe recipe = mix_recipe(method, 40);
+    recipe.mix.plan = "random_regular:degree=4";
+    recipe.data.synthetic_samples = 1200;
+    recipe.data.partition = "dirichlet:alpha=0.3";
+    recipe.run.global_batch = 32;
+    recipe.run.seed = seed;
+    WorldOptions options = peers(21);
+    options.seed = seed;
+    options.liars = *parse_liars("label_swap:from=1:to=7", 9, 21);
+    return run(recipe, options);
+  };
+  double trusting = 0;
+  double walled = 0;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    trusting += *attacked("dpsgd", seed).attack_rate;
+    const WorldResult careful = attacked("sybilwall", seed);
+    walled += *careful.attack_rate;
+    EXPECT_GT(*careful.members_accuracy, 0.8);
+  }
+  EXPECT_GT(trusting, 0.5);
+  EXPECT_LT(walled, 0.1);
+}
+
 TEST(MixWorld, OutputLayersOfLiarsDoNotCountWhereMembersJudge) {
   // Six of ten lie: more than any rule for an honest majority bears.
   const auto run_of = [](const char* method, int liars) {

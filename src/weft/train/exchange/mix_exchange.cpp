@@ -74,6 +74,7 @@ class MixExchange final : public LooseExchange {
   Turn turn_of(MixWork work);
   Turn last_turn(const MixVector& result);
   Result<MixTurn> wait_turn();
+  Status begin_run();
   void tell_news();
   std::int64_t steps_at(std::uint64_t version) const;
   RoundResult result_of(const MixVector& model, std::int64_t steps);
@@ -130,6 +131,15 @@ Result<MixTurn> MixExchange::wait_turn() {
   return turn;
 }
 
+Status MixExchange::begin_run() {
+  MixTools tools;
+  if (options_.make_tools) {
+    WEFT_TRY_ASSIGN(tools, options_.make_tools(number_));
+  }
+  member_->begin(options_.first_model(number_), std::move(tools));
+  return {};
+}
+
 Result<Turn> MixExchange::next() {
   if (over_) {
     Turn turn = own_turn();
@@ -144,7 +154,7 @@ Result<Turn> MixExchange::next() {
   WEFT_TRY_ASSIGN(MixTurn given, wait_turn());
   if (given.result) return last_turn(given.result);
   if (given.work) return turn_of(std::move(*given.work));
-  if (given.phase == MixPhase::kNumbered) member_->begin(options_.first_model(number_));
+  if (given.phase == MixPhase::kNumbered) WEFT_TRY(begin_run());
   if (given.phase == MixPhase::kGathering && is_time_to_tell()) {
     const Result<MixStatus> status = member_->status();
     if (status.ok() && status->self == 0) {

@@ -32,6 +32,8 @@ struct MixExchangeOptions {
   std::shared_ptr<const MixMethod> method{};
   // What the member with this number begins with; called on the training thread, once.
   std::function<MixVector(std::uint32_t member)> first_model{};
+  // What its combination asks of the model; likewise.
+  std::function<Result<MixTools>(std::uint32_t member)> make_tools{};
   // Looked at while finish() waits.
   std::function<bool()> stop_asked{};
 };

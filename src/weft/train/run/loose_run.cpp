@@ -7,6 +7,7 @@
 
 #include "weft/train/exchange/gossip_exchange.h"
 #include "weft/train/exchange/mix_exchange.h"
+#include "weft/train/run/mix_tools.h"
 #include "weft/train/step/mix_learner.h"
 
 namespace weft {
@@ -55,6 +56,11 @@ Result<LooseRun> start_mix_run(Trainer& trainer, const PeerSettings& settings,
   exchange.method = options.method;
   exchange.first_model = [&trainer](std::uint32_t member) {
     return mix_first_model(trainer.recipe(), trainer.model(), trainer.arena(), member);
+  };
+  WEFT_TRY(check_mix_tools(trainer, *options.method, options.core.members));
+  exchange.make_tools = [&trainer, method = options.method,
+                         members = options.core.members](std::uint32_t member) {
+    return make_mix_tools(trainer, *method, member, members);
   };
   exchange.stop_asked = std::move(stop_asked);
   LooseRun run;

@@ -54,6 +54,8 @@ class Trainer {
                                                            const ModelCard& card,
                                                            const DataPlaces& places,
                                                            const Clock& clock);
+  // One with the same recipe and data, as make() made this one.
+  Result<std::unique_ptr<Trainer>> another() const { return make(recipe_, places_, clock_); }
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 

@@ -399,12 +399,6 @@ Result<MixMemberOptions> mix_options(const Recipe& recipe, const Layout& layout,
   WEFT_TRY_ASSIGN(const Codec codec, Codec::parse(group.wire));
   const auto members = static_cast<std::uint32_t>(group.start_members);
   WEFT_TRY(method.combine.check(static_cast<int>(members)).with_context("mix.combine"));
-  if (method.combine.needs_probe() || method.combine.needs_judge()) {
-    return invalid_argument(
-        fmt::format("mix.combine: expected another rule than \"{}\" in `weft run`, whose members "
-                    "combine while the model computes; `weft sim` has it",
-                    method.combine.text()));
-  }
   if (members > kMixMembersMax) {
     return invalid_argument(
         fmt::format("group.start_members: expected at most {} with group.exchange = \"mix\", whose "

@@ -35,10 +35,12 @@ Result<StepReport> MixStep::run(const StepParts& parts, const Turn& turn, RoundE
   const TimePoint begun = parts.clock.now();
   ParameterArena& arena = parts.arena;
   WEFT_TRY_ASSIGN(const std::vector<float> beside, adopt_given(arena, turn.state.span()));
+  WEFT_TRY_ASSIGN(const MixMethod method, mix_method(recipe_));
   if (learner_ == nullptr) {
     WEFT_TRY_ASSIGN(learner_, MixTrainedLearner::make(recipe_, parts, turn.own.members));
+    // By those a member judges others' models.
+    if (method.combine.needs_judge()) WEFT_TRY(learner_->hold_out());
   }
-  WEFT_TRY_ASSIGN(const MixMethod method, mix_method(recipe_));
   const std::span<const float> parameters = std::as_const(arena).parameters();
   const std::vector<float> given(parameters.begin(), parameters.end());
   const std::int64_t steps_before = parts.optimizer.steps();

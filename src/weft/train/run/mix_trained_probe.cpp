@@ -1,9 +1,9 @@
-#include "weft/sim/mix/mix_trained_probe.h"
+#include "weft/train/run/mix_trained_probe.h"
 
 #include <algorithm>
 #include <cstdint>
 
-namespace weft::sim {
+namespace weft {
 namespace {
 
 constexpr std::int64_t kProbeSamples = 256;
@@ -43,4 +43,4 @@ std::vector<std::vector<float>> MixTrainedProbe::values(std::span<const float> m
   return values;
 }
 
-}  // namespace weft::sim
+}  // namespace weft

@@ -17,7 +17,7 @@
 #include "weft/train/run/trainer.h"
 #include "weft/train/step/mix_learner.h"
 
-namespace weft::sim {
+namespace weft {
 
 class MixTrainedJudge final : public MixJudge {
  public:
@@ -38,4 +38,4 @@ class MixTrainedJudge final : public MixJudge {
   std::vector<std::size_t> familiar_;
 };
 
-}  // namespace weft::sim
+}  // namespace weft

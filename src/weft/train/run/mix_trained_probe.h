@@ -19,7 +19,7 @@
 #include "weft/nn/units.h"
 #include "weft/train/run/trainer.h"
 
-namespace weft::sim {
+namespace weft {
 
 class MixTrainedProbe final : public MixProbe {
  public:
@@ -38,4 +38,4 @@ class MixTrainedProbe final : public MixProbe {
   std::vector<MixUnits> layers_;
 };
 
-}  // namespace weft::sim
+}  // namespace weft

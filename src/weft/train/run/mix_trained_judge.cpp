@@ -1,8 +1,8 @@
-#include "weft/sim/mix/mix_trained_judge.h"
+#include "weft/train/run/mix_trained_judge.h"
 
 #include <algorithm>
 
-namespace weft::sim {
+namespace weft {
 namespace {
 
 // By row; the first of equal ones.
@@ -54,4 +54,4 @@ std::vector<double> MixTrainedJudge::scores(std::span<const float> model) {
   return class_f1(truths_, largest_of_rows(logits.array()), familiar_);
 }
 
-}  // namespace weft::sim
+}  // namespace weft
