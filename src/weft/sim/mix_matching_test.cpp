@@ -8,8 +8,8 @@
 
 #include "weft/base/rng.h"
 #include "weft/base/time.h"
+#include "weft/train/loose/mix_trained_probe.h"
 #include "weft/train/recipe/test_recipe.h"
-#include "weft/train/run/mix_trained_probe.h"
 
 namespace weft::sim::mix_matching_test {
 namespace {

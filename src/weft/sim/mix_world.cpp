@@ -10,7 +10,7 @@
 
 #include "weft/base/hash.h"
 #include "weft/sim/mix/poisoned_members.h"
-#include "weft/train/run/mix_trained_probe.h"
+#include "weft/train/loose/mix_trained_probe.h"
 
 namespace weft::sim {
 namespace {

@@ -22,8 +22,8 @@
 #include "weft/sim/mix/members_mean.h"
 #include "weft/sim/mix/mix_peer.h"
 #include "weft/sim/world.h"
-#include "weft/train/run/mix_trained_judge.h"
-#include "weft/train/run/mix_trained_probe.h"
+#include "weft/train/loose/mix_trained_judge.h"
+#include "weft/train/loose/mix_trained_probe.h"
 #include "weft/train/run/trainer.h"
 #include "weft/train/step/mix_learner.h"
 

@@ -1,13 +1,13 @@
-#include "weft/train/run/mix_tools.h"
+#include "weft/train/loose/mix_tools.h"
 
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/base/thread.h"
 #include "weft/base/time.h"
 #include "weft/train/recipe/test_recipe.h"
 #include "weft/train/step/mix_learner.h"
@@ -77,7 +77,7 @@ TEST(MixTools, ToolsAndTrainerDisturbEachOtherInNothing) {
   const std::vector<float> zeros(model.size());
   // A member's loop thread judges while its training thread computes.
   std::vector<std::vector<double>> scores(20);
-  std::thread loop([&] {
+  Thread loop([&] {
     for (std::size_t i = 0; i < scores.size(); ++i) {
       static_cast<void>(tools->judge->scores(zeros));
       scores[i] = tools->judge->scores(model);

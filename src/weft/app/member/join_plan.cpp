@@ -9,7 +9,7 @@
 
 #include "weft/app/doctor/doctor_facts.h"
 #include "weft/net/tls_transport.h"
-#include "weft/train/run/loose_run.h"
+#include "weft/train/loose/loose_run.h"
 
 namespace weft {
 namespace {

@@ -29,7 +29,7 @@
 #include "weft/net/rendezvous_opendht.h"
 #include "weft/train/exchange/engine_exchange.h"
 #include "weft/train/exchange/swarm_exchange.h"
-#include "weft/train/run/loose_run.h"
+#include "weft/train/loose/loose_run.h"
 #include "weft/train/run/wiring.h"
 
 namespace weft {

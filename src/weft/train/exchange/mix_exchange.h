@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 
+#include "weft/base/status.h"
 #include "weft/mix/mix_member.h"
 #include "weft/train/exchange/group_exchange.h"
 

@@ -1,4 +1,4 @@
-#include "weft/train/run/loose_run.h"
+#include "weft/train/loose/loose_run.h"
 
 #include <memory>
 #include <span>
@@ -7,7 +7,7 @@
 
 #include "weft/train/exchange/gossip_exchange.h"
 #include "weft/train/exchange/mix_exchange.h"
-#include "weft/train/run/mix_tools.h"
+#include "weft/train/loose/mix_tools.h"
 #include "weft/train/step/mix_learner.h"
 
 namespace weft {

@@ -1,10 +1,10 @@
-#include "weft/train/run/mix_tools.h"
+#include "weft/train/loose/mix_tools.h"
 
 #include <memory>
 
 #include "weft/nn/units.h"
-#include "weft/train/run/mix_trained_judge.h"
-#include "weft/train/run/mix_trained_probe.h"
+#include "weft/train/loose/mix_trained_judge.h"
+#include "weft/train/loose/mix_trained_probe.h"
 #include "weft/train/step/mix_learner.h"
 
 namespace weft {

@@ -1,4 +1,4 @@
-#include "weft/train/run/mix_trained_judge.h"
+#include "weft/train/loose/mix_trained_judge.h"
 
 #include <algorithm>
 
