@@ -1,0 +1,1 @@
+"""Images: transforms, with the names that torchvision gives them."""
