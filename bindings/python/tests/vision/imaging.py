@@ -3,6 +3,7 @@
 libraries' draws come from NumPy, so that whole random transforms can be compared."""
 import contextlib
 import random
+import re
 import unittest.mock
 import warnings
 import zlib
@@ -69,8 +70,7 @@ def scope(library):
 
 def needs_pictures(text):
     """Whether a call is on PIL images, or makes some."""
-    return any(name + each in text for name in (*PIL_NAMES, "to_pil_image(", "ToPILImage(")
-               for each in ("", ")", ",")) if "p" in text or "P" in text else False
+    return re.search(rf"\b(?:{'|'.join(PIL_NAMES)})\b|to_pil_image|ToPILImage", text) is not None
 
 
 class Draws:
@@ -156,7 +156,8 @@ def torch_draws(draws):
 
 
 def perspective_numbers(starts, ends):
-    """The numbers of a perspective map in double precision; torchvision solves in single precision."""
+    """The numbers of a perspective map in double precision; torchvision solves in single
+    precision."""
     rows = []
     for (x, y), (u, v) in zip(ends, starts):
         rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]

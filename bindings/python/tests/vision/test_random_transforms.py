@@ -1,5 +1,5 @@
-"""The draws of random transforms: from Weft's generator, by their distributions, in workers; and what
-the package needs to be imported."""
+"""The draws of random transforms: from Weft's generator, by their distributions, in workers; and
+what the package needs to be imported."""
 import collections
 import copy
 import math
@@ -21,8 +21,9 @@ from weft.vision.transforms import functional as F
 PICTURE = weft.from_numpy(imaging.arrays()["f3"])
 OCTETS = weft.from_numpy(imaging.arrays()["u3"])
 RANDOM = [T.RandomCrop(8), T.RandomHorizontalFlip(), T.RandomVerticalFlip(), T.RandomResizedCrop(6),
-          T.RandomRotation(40), T.RandomAffine(30, (0.2, 0.2), (0.5, 2), 10), T.RandomPerspective(p=0.8),
-          T.RandomErasing(0.8, value="random"), T.GaussianBlur(3), T.ColorJitter(0.5, 0.5, 0.5, 0.3),
+          T.RandomRotation(40), T.RandomAffine(30, (0.2, 0.2), (0.5, 2), 10),
+          T.RandomPerspective(p=0.8), T.RandomErasing(0.8, value="random"), T.GaussianBlur(3),
+          T.ColorJitter(0.5, 0.5, 0.5, 0.3),
           T.RandomGrayscale(0.5), T.ElasticTransform(20.0, 0.4), T.RandomInvert(),
           T.RandomApply([T.RandomInvert(1.0)]), T.RandomOrder([T.Pad(1), T.RandomCrop(7)]),
           T.RandomChoice([T.Pad(1), T.CenterCrop(5)])]
@@ -131,7 +132,8 @@ class Distributions(unittest.TestCase):
 class Images(unittest.TestCase):
     def test_a_batch_is_transformed_as_its_images(self):
         batch = weft.stack([PICTURE, PICTURE.flip(-1)])
-        for function in (lambda x: F.resize(x, 7), lambda x: F.rotate(x, 30.0), F.hflip, F.autocontrast,
+        for function in (lambda x: F.resize(x, 7), lambda x: F.rotate(x, 30.0), F.hflip,
+                         F.autocontrast,
                          lambda x: F.gaussian_blur(x, 3), lambda x: F.adjust_hue(x, 0.2),
                          lambda x: F.normalize(x, (0.5, 0.4, 0.3), (0.2, 0.3, 0.1)),
                          lambda x: F.pad(x, 2, padding_mode="reflect")):
@@ -171,7 +173,7 @@ class Images(unittest.TestCase):
     @imaging.needs_pillow
     def test_numbers_of_filters_are_taken_with_a_warning(self):
         image = imaging.pictures()["pRGB"]
-        for number, mode in enumerate(("NEAREST", "LANCZOS", "BILINEAR", "BICUBIC", "BOX", "HAMMING")):
+        for number, mode in enumerate("NEAREST LANCZOS BILINEAR BICUBIC BOX HAMMING".split()):
             with self.assertWarns(UserWarning):
                 found = F.resize(image, 9, number)
             assert_equal(np.array(found), np.array(F.resize(image, 9, T.InterpolationMode[mode])))

@@ -10,7 +10,8 @@ from oracle import torch
 
 
 def expected():
-    """{row: what torchvision gives, {"error": ...} where it raises}, and whether that is recorded."""
+    """{row: what torchvision gives, {"error": ...} where it raises}, and whether that is
+    recorded."""
     if imaging.torch_transforms is None:
         rows = records.read("vision")
         return {row: rows[row] for row in transform_tables.rows()}, True
@@ -24,7 +25,8 @@ def expected():
 
 
 def same_pillow():
-    """Whether the recorded answers are of the Pillow that is here: other versions round otherwise."""
+    """Whether the recorded answers are of the Pillow that is here: other versions round
+    otherwise."""
     return imaging.Image is not None and records.read("vision")["pillow"].split(".")[0] == (
         imaging.PIL.__version__.split(".")[0])
 

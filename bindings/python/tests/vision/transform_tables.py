@@ -1,5 +1,5 @@
-"""The calls that Weft and torchvision answer alike. A row that begins with "~" may differ by 1 of 255
-where a half is rounded: the order of sums decides there."""
+"""The calls that Weft and torchvision answer alike. A row that begins with "~" may differ by 1 of
+255 where a half is rounded: the order of sums decides there."""
 
 TENSORS = ("u1", "u3", "v3", "b3", "f1", "f3", "h3")
 BYTES = ("u1", "u3", "v3", "b3")
@@ -57,7 +57,8 @@ def _maps():
         yield f"F.affine({name}, -30.0, [0, 3], 0.8, (5.0, -8.0), fill=3, center=[2, 1])"
         yield f"F.perspective({name}, {SQUARE}, {MOVED}, M.NEAREST)"
     for name in ("pL", "pRGB", "pRGBA", "pF", *TENSORS):
-        for call in ("rotate({0}, 33, M.BILINEAR{1})", "rotate({0}, 90, M.BILINEAR, expand=True{1})",
+        for call in ("rotate({0}, 33, M.BILINEAR{1})",
+                     "rotate({0}, 90, M.BILINEAR, expand=True{1})",
                      "affine({0}, 12, (2, 1), 1.1, (4, 3), M.BILINEAR{1})",
                      f"perspective({{0}}, {SQUARE}, {MOVED}{{1}})"):
             yield "F." + call.format(name, "")
@@ -78,7 +79,7 @@ def _colors():
         yield f"F.adjust_gamma({name}, 0.6)"
         yield f"F.adjust_gamma({name}, 2.2, 1.3)"
     for name in ("pL", "pRGB", "p1", "pI", "pF") + TENSORS:
-        yield from (f"F.adjust_hue({name}, {each})" for each in ("-0.5", "-0.13", "0", "0.25", "0.5"))
+        yield from (f"F.adjust_hue({name}, {each})" for each in (-0.5, -0.13, 0, 0.25, 0.5))
     for name in ("pL", "pRGB") + TENSORS:
         yield from (f"F.invert({name})", f"F.autocontrast({name})")
         limit = "0.5" if name in ("f1", "f3", "h3") else "128"
@@ -108,8 +109,9 @@ def _conversions():
         "ones((2, 3, 4), np.float32)", "arange(6, dtype=np.int64).reshape(2, 3)"))
     for name in ("u1", "u3", "f1", "f3", "u3[:2]", "torch.cat([u3, u3[:1]])", "u3[0]", "f3[1]"):
         yield f"F.to_pil_image({name})"
-    yield from ("F.to_pil_image(f1, 'F')", "F.to_pil_image(u1.int())", "F.to_pil_image(u3, 'YCbCr')",
-                "T.ToPILImage('HSV')(u3)", "T.ToPILImage()(np.arange(12, dtype=np.uint8).reshape(3, 4))",
+    yield from ("F.to_pil_image(f1, 'F')", "F.to_pil_image(u1.int())",
+                "F.to_pil_image(u3, 'YCbCr')", "T.ToPILImage('HSV')(u3)",
+                "T.ToPILImage()(np.arange(12, dtype=np.uint8).reshape(3, 4))",
                 "F.to_pil_image(np.arange(24, dtype=np.uint8).reshape(2, 4, 3))",
                 "F.to_pil_image(np.ones((3, 4, 1), np.float32))", "F.to_pil_image(u3, 'RGB')")
     for name in ("u3", "f3", "u3.int() * 9000000", "u3.long()", "f3.double()"):
@@ -134,20 +136,23 @@ def _modules():
         RandomRotation(10) RandomRotation((5,20),M.BILINEAR,True,(1,2),3) RandomAffine(10)
         RandomAffine((1,2),(0.1,0.2),(0.5,2),(1,2,3,4),M.BILINEAR,5,(1,2)) RandomPerspective()
         Grayscale(3) RandomGrayscale() RandomErasing() RandomErasing(0.2,value='random')
-        GaussianBlur(3) GaussianBlur((3,5),0.7) RandomInvert() RandomPosterize(3) RandomSolarize(9.5)
-        RandomAdjustSharpness(2,0.3) RandomAutocontrast() RandomEqualize() RandomApply([T.ToTensor()])
+        GaussianBlur(3) GaussianBlur((3,5),0.7) RandomInvert() RandomPosterize(3)
+        RandomSolarize(9.5) RandomAdjustSharpness(2,0.3) RandomAutocontrast() RandomEqualize()
+        RandomApply([T.ToTensor()])
         RandomChoice([T.ToTensor()],[1]) RandomOrder([T.ToTensor(),T.Grayscale()]) AutoAugment()
         AutoAugment(T.AutoAugmentPolicy.SVHN,fill=3) RandAugment() TrivialAugmentWide() AugMix()
         ConvertImageDtype(torch.float32) LinearTransformation(torch.eye(2),torch.zeros(2))"""
     yield from (f"repr(T.{each})" for each in shown.split())
     made = """RandomCrop(8) RandomCrop(8,padding=2) RandomCrop((7,9),(1,2),padding_mode='reflect')
-        RandomCrop(24,pad_if_needed=True) RandomHorizontalFlip() RandomVerticalFlip() RandomResizedCrop(7)
+        RandomCrop(24,pad_if_needed=True) RandomHorizontalFlip() RandomVerticalFlip()
+        RandomResizedCrop(7)
         RandomResizedCrop((5,9),(0.5,1.0),interpolation=M.NEAREST) ColorJitter(0.5,0.5,0.5,0.2)
         RandomRotation(40) RandomRotation((10,60),expand=True,fill=9)
         RandomAffine(30,(0.2,0.1),(0.7,1.3),(-10,10,-5,5)) RandomPerspective(0.6,0.9,M.NEAREST)
         RandomGrayscale(0.5) RandomInvert() RandomPosterize(2) RandomSolarize(100)
         RandomAdjustSharpness(2) RandomAutocontrast() RandomEqualize()
-        RandomApply([T.RandomInvert(1.0),T.Pad(1)]) RandomChoice([T.RandomInvert(1.0),T.Pad(1)],[0.3,0.7])
+        RandomApply([T.RandomInvert(1.0),T.Pad(1)])
+        RandomChoice([T.RandomInvert(1.0),T.Pad(1)],[0.3,0.7])
         RandomOrder([T.RandomCrop(9),T.Pad(1),T.RandomInvert()]) AutoAugment()
         AutoAugment(T.AutoAugmentPolicy.CIFAR10) AutoAugment(T.AutoAugmentPolicy.SVHN,fill=9)
         RandAugment() RandAugment(4,15,fill=7) TrivialAugmentWide() AugMix(interpolation=M.NEAREST)
@@ -162,13 +167,15 @@ def _modules():
             yield from (f"T.RandomErasing(0.9)({name}){extra}",
                         f"T.RandomErasing(0.9, value='random')({name}){extra}",
                         f"T.RandomErasing(0.9, value=(1, 2, 3))({name}){extra}",
-                        f"T.GaussianBlur(5)({name}){extra}", f"T.RandomResizedCrop(7)({name}){extra}",
+                        f"T.GaussianBlur(5)({name}){extra}",
+                        f"T.RandomResizedCrop(7)({name}){extra}",
                         f"T.RandomAffine(30, (0.2, 0.1), interpolation=M.BILINEAR)({name}){extra}",
                         f"T.RandomPerspective(0.6, 0.9, fill=2)({name}){extra}")
     yield from ("T.ElasticTransform(20.0, 0.4)(f3)", "~T.ElasticTransform(30.0, 0.5)(u3)",
-                "T.LinearTransformation(torch.eye(6) * 2, torch.ones(6))(f3[:, :1, :2].contiguous())",
-                "T.Compose([T.Resize(9, M.NEAREST), T.CenterCrop(7), T.Lambda(lambda x: x + 1)])(u3)",
-                "T.Compose([T.Resize(12), T.CenterCrop(9), T.ToTensor(), T.Normalize([.5], [.2])])(pRGB)",
+                "T.LinearTransformation(torch.eye(6) * 2, torch.ones(6))(f3[:, :1, :2].clone())",
+                "T.Compose([T.Resize(9, M.NEAREST), T.CenterCrop(7), T.Lambda(lambda x: x + 1)])"
+                "(u3)", "T.Compose([T.Resize(12), T.CenterCrop(9), T.ToTensor(), "
+                "T.Normalize([.5], [.2])])(pRGB)",
                 "torch.nn.Sequential(T.CenterCrop(9), T.ConvertImageDtype(torch.float32), "
                 "T.Normalize([.5], [.2]))(b3)", "T.FiveCrop(5)(pRGB)", "T.TenCrop(5)(u3)",
                 "T.Grayscale(3)(pRGB)", "T.Grayscale()(b3)", "T.Pad((1, 2), 3, 'symmetric')(b3)")

@@ -1,7 +1,7 @@
 """Transforms of images, of Pillow's and of tensors [..., C, H, W], with torchvision's names.
 
-Random ones draw from Weft's default generator: weft.manual_seed() repeats them, and each worker of a
-DataLoader has draws of its own."""
+Random ones draw from Weft's default generator: weft.manual_seed() repeats them, and each worker of
+a DataLoader has draws of its own."""
 from weft.vision.transforms import functional
 from weft.vision.transforms._auto import (
     AugMix, AutoAugment, AutoAugmentPolicy, RandAugment, TrivialAugmentWide)

@@ -54,11 +54,11 @@ _OPERATIONS: Dict[str, Callable[[Any, float, InterpolationMode, Any], Any]] = {
 
 def _space(bins: int, shear: float, across: float, down: float, angle: float, color: float,
            bits: Tuple[int, int]) -> _Space:
-    """The operations that all four share, with `bins` magnitudes from nothing to the greatest; `bits`
-    are those that posterizing keeps at first, and at most takes away."""
+    """The operations that all four share, with `bins` magnitudes from nothing to the greatest;
+    `bits` are those that posterizing keeps at first, and at most takes away."""
     def upto(last: float, first: float = 0.0) -> List[float]:
-        """`bins` numbers in single precision, counted from the first and, in the second part, from the
-        last: their last bits are then torchvision's."""
+        """`bins` numbers in single precision, counted from the first and, in the second part, from
+        the last: their last bits are then torchvision's."""
         last = _core.tensor(last).item()
         step = _core.tensor((last - first) / (bins - 1)).item()
         middle = 16 if bins >= 16 else bins // 2
@@ -93,7 +93,7 @@ class _Augment(Transform):
         self.interpolation = interpolation_mode(interpolation, name)
         self.fill = None if fill is None else check_fill(fill, name)
 
-    def _apply(self, img: Any, name: str, magnitude: float) -> Any:
+    def _after(self, img: Any, name: str, magnitude: float) -> Any:
         return _OPERATIONS[name](img, magnitude, self.interpolation, self.fill)
 
     def _drawn(self, img: Any, space: _Space, choices: Tuple[int, int]) -> Any:
@@ -107,7 +107,7 @@ class _Augment(Transform):
             magnitude = magnitudes[first if after == first + 1 else _draws.whole(first, after)]
         if signed and _draws.whole(0, 2):
             magnitude = -magnitude
-        return self._apply(img, name, magnitude)
+        return self._after(img, name, magnitude)
 
 
 class AutoAugment(_Augment):
@@ -119,8 +119,8 @@ class AutoAugment(_Augment):
                  fill: Any = None) -> None:
         super().__init__(interpolation, fill)
         if not isinstance(policy, AutoAugmentPolicy):
-            raise TypeError(f"AutoAugment(): argument 'policy' must be an AutoAugmentPolicy, such as "
-                            f"AutoAugmentPolicy.CIFAR10, got {policy!r}")
+            raise TypeError(f"AutoAugment(): argument 'policy' must be an AutoAugmentPolicy, such "
+                            f"as AutoAugmentPolicy.CIFAR10, got {policy!r}")
         self.policy, self.policies = policy, _policies.policy(policy.value)
 
     @staticmethod
@@ -134,14 +134,14 @@ class AutoAugment(_Augment):
         """The image after the operations of the pair that happen."""
         _, height, width = F.get_dimensions(img)
         pair, chances, signs = self.get_params(len(self.policies))
-        space = {**_space(10, 0.3, 150.0 / 331.0 * width, 150.0 / 331.0 * height, 30.0, 0.9, (8, 4)),
-                 "Invert": ([], False)}
+        space = _space(10, 0.3, 150.0 / 331.0 * width, 150.0 / 331.0 * height, 30.0, 0.9, (8, 4))
+        space["Invert"] = ([], False)
         drawn = zip(self.policies[pair], chances.tolist(), signs.tolist())
         for (name, probability, place), chance, sign in drawn:
             if chance <= probability:
                 magnitudes, signed = space[name]
                 magnitude = 0.0 if place is None else magnitudes[place]
-                img = self._apply(img, name, -magnitude if signed and sign == 0 else magnitude)
+                img = self._after(img, name, -magnitude if signed and sign == 0 else magnitude)
         return img
 
     def settings(self) -> str:
@@ -166,7 +166,7 @@ class RandAugment(_Augment):
     def forward(self, img: Any) -> Any:
         """The image after the operations."""
         _, height, width = F.get_dimensions(img)
-        space = {"Identity": ([], False), **_space(
+        space: _Space = {"Identity": ([], False), **_space(
             self.num_magnitude_bins, 0.3, 150.0 / 331.0 * width, 150.0 / 331.0 * height, 30.0, 0.9,
             (8, 4))}
         for _ in range(self.num_ops):
@@ -180,8 +180,8 @@ class RandAugment(_Augment):
 
 
 class TrivialAugmentWide(_Augment):
-    """One random operation of random magnitude. Mueller and Hutter, "TrivialAugment: tuning-free yet
-    state-of-the-art data augmentation", ICCV 2021."""
+    """One random operation of random magnitude. Mueller and Hutter, "TrivialAugment: tuning-free
+    yet state-of-the-art data augmentation", ICCV 2021."""
 
     def __init__(self, num_magnitude_bins: int = 31,
                  interpolation: InterpolationMode = InterpolationMode.NEAREST,
@@ -194,8 +194,8 @@ class TrivialAugmentWide(_Augment):
         """The image after the operation."""
         check(img, "TrivialAugmentWide")
         bins = self.num_magnitude_bins
-        space = {"Identity": ([], False),
-                 **_space(bins, 0.99, 32.0, 32.0, 135.0, 0.99, (8, 6))}
+        space: _Space = {"Identity": ([], False),
+                         **_space(bins, 0.99, 32.0, 32.0, 135.0, 0.99, (8, 6))}
         return self._drawn(img, space, (0, bins))
 
     def settings(self) -> str:
@@ -204,8 +204,8 @@ class TrivialAugmentWide(_Augment):
 
 
 class AugMix(_Augment):
-    """An image mixed with `mixture_width` chains of random operations, `chain_depth` each or, if that
-    is negative, 1 to 3. Hendrycks et al., "AugMix: a simple data processing method to improve
+    """An image mixed with `mixture_width` chains of random operations, `chain_depth` each or, if
+    that is negative, 1 to 3. Hendrycks et al., "AugMix: a simple data processing method to improve
     robustness and uncertainty", ICLR 2020."""
 
     _BINS = 10
@@ -238,7 +238,8 @@ class AugMix(_Augment):
         img = pixels(orig_img).permute(2, 0, 1) if pil else orig_img
         height, width = img.shape[-2:]
         space = _space(self._BINS, 0.3, width / 3.0, height / 3.0, 30.0, 0.9, (4, 4))
-        colors = {name: space.pop(name) for name in ("Brightness", "Color", "Contrast", "Sharpness")}
+        colors = {name: space.pop(name)
+                  for name in ("Brightness", "Color", "Contrast", "Sharpness")}
         space.update(colors if self.all_ops else {})
         batch = img.reshape(*[1] * max(4 - img.ndim, 0), *img.shape)
         count = batch.shape[0]

@@ -47,6 +47,7 @@ class RandomGrayscale(WithChance):
 def _factors(value: Any, name: str, center: float = 1.0, limits: Tuple[float, float] = (
         0.0, float("inf"))) -> Optional[Sequence[float]]:
     """The range of a factor; None where it cannot change anything."""
+    values: Any
     if number(value):
         if value < 0:
             refuse("ColorJitter", f"{name} of at least 0, or a range", value)
@@ -184,7 +185,9 @@ class GaussianBlur(Transform):
         sizes = kernel_sizes(kernel_size, "GaussianBlur")
         alone = number(kernel_size) or len(kernel_size) == 1  # type: ignore[arg-type]
         self.kernel_size = tuple(sizes) if alone else kernel_size
-        self.sigma = (sigma, sigma) if number(sigma) else range_of(sigma, "GaussianBlur", "sigma")
+        self.sigma: Any = (sigma, sigma)
+        if not number(sigma):
+            self.sigma = range_of(sigma, "GaussianBlur", "sigma")
         if not self.sigma[0] > 0:
             refuse("GaussianBlur", "sigma above 0", sigma)
 
@@ -203,15 +206,17 @@ class GaussianBlur(Transform):
 
 
 class RandomErasing(WithChance):
-    """A tensor [..., C, H, W] with a random rectangle of a value, of one value for each channel, or of
-    'random' ones, with probability `p`. Zhong et al., "Random erasing data augmentation", 2017."""
+    """A tensor [..., C, H, W] with a random rectangle of a value, of one value for each channel,
+    or of 'random' ones, with probability `p`. Zhong et al., "Random erasing data augmentation",
+    2017."""
 
     def __init__(self, p: float = 0.5, scale: Sequence[float] = (0.02, 0.33),
                  ratio: Sequence[float] = (0.3, 3.3), value: Any = 0,
                  inplace: bool = False) -> None:
         super().__init__(p)
         if not number(value) and not isinstance(value, (str, tuple, list)):
-            refuse_type("RandomErasing", "value", "a number, a sequence of numbers or 'random'", value)
+            refuse_type("RandomErasing", "value", "a number, a sequence of numbers or 'random'",
+                        value)
         if isinstance(value, str) and value != "random":
             refuse("RandomErasing", "value as a number, a sequence of numbers or 'random'", value)
         self.scale = range_of(scale, "RandomErasing", "scale")

@@ -96,7 +96,8 @@ class RandomChoice(Compose):
             if number(p) or isinstance(p, str) or not hasattr(p, "__len__"):
                 refuse_type("RandomChoice", "p", "a sequence of weights", p)
             if len(p) != len(transforms) or min(p) < 0 or not sum(p) > 0:
-                refuse("RandomChoice", f"p as {len(transforms)} weights of at least 0, not all 0", p)
+                refuse("RandomChoice",
+                       f"p as {len(transforms)} weights of at least 0, not all 0", p)
         self.p = p
 
     def __call__(self, *args: Any) -> Any:

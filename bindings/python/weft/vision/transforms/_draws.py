@@ -57,8 +57,8 @@ def dirichlet(alpha: float, rows: int, columns: int) -> weft.Tensor:
 
 
 def _gamma(alpha: float) -> float:
-    """A number of the gamma distribution. Marsaglia and Tsang, "A simple method for generating gamma
-    variables", ACM TOMS 26(3), 2000; below alpha = 1 through alpha + 1."""
+    """A number of the gamma distribution. Marsaglia and Tsang, "A simple method for generating
+    gamma variables", ACM TOMS 26(3), 2000; below alpha = 1 through alpha + 1."""
     if alpha < 1:
         return _gamma(alpha + 1) * (1 - uniform(0.0, 1.0)) ** (1 / alpha)
     shape = alpha - 1 / 3

@@ -73,7 +73,8 @@ class RandomCrop(Transform):
     def __init__(self, size: _Size, padding: Optional[_Size] = None, pad_if_needed: bool = False,
                  fill: Any = 0, padding_mode: str = "constant") -> None:
         super().__init__()
-        self.size = tuple(size_of(size, "RandomCrop"))
+        height, width = size_of(size, "RandomCrop")
+        self.size = (height, width)
         if padding is not None:
             padding_of(padding, "RandomCrop")
         check_padding_mode(padding_mode, "RandomCrop")
@@ -99,10 +100,9 @@ class RandomCrop(Transform):
             img = F.pad(img, self.padding, self.fill, self.padding_mode)
         if self.pad_if_needed:
             _, height, width = F.get_dimensions(img)
-            for missing, padding in ((self.size[1] - width, (1, 0)), (self.size[0] - height, (0, 1))):
-                if missing > 0:
-                    img = F.pad(img, [missing * each for each in padding], self.fill,
-                                self.padding_mode)
+            for padding in ([self.size[1] - width, 0], [0, self.size[0] - height]):
+                if max(padding) > 0:
+                    img = F.pad(img, padding, self.fill, self.padding_mode)
         return F.crop(img, *self.get_params(img, self.size))
 
     def settings(self) -> str:
@@ -128,8 +128,8 @@ class RandomVerticalFlip(WithChance):
 def random_part(height: int, width: int, scale: Sequence[float], ratio: Sequence[float],
                 whole: bool, tall: bool) -> Optional[Tuple[int, int, int, int]]:
     """(top, left, height, width) of a part with a share of the area in `scale` and an aspect in
-    `ratio`, whose logarithm is uniform; None if ten draws do not fit. `whole`: whether it may fill a
-    side of the image; `tall`: the aspect is height by width."""
+    `ratio`, whose logarithm is uniform; None if ten draws do not fit. `whole`: whether it may fill
+    a side of the image; `tall`: the aspect is height by width."""
     area, logarithms = height * width, [math.log(each) for each in ratio]
     for _ in range(10):
         wanted = area * _draws.uniform(scale[0], scale[1])
@@ -162,7 +162,8 @@ class RandomResizedCrop(Transform):
     @staticmethod
     def get_params(img: Any, scale: Sequence[float],
                    ratio: Sequence[float]) -> Tuple[int, int, int, int]:
-        """(top, left, height, width) of a random part; the middle one where ten draws do not fit."""
+        """(top, left, height, width) of a random part; the middle one where ten draws do not
+        fit."""
         _, height, width = F.get_dimensions(img)
         part = random_part(height, width, scale, ratio, True, False)
         if part is not None:

@@ -24,7 +24,8 @@ def limit_of(img: weft.Tensor) -> float:
 
 def enhanced(img: Any, kind: str, factor: float) -> Any:
     """A PIL image between its degenerate form (factor 0) and itself (factor 1), or beyond."""
-    return getattr(_pillow.module("ImageEnhance", "colors of PIL images"), kind)(img).enhance(factor)
+    module = _pillow.module("ImageEnhance", "colors of PIL images")
+    return getattr(module, kind)(img).enhance(factor)
 
 
 def blend(img: weft.Tensor, other: Any, factor: float) -> weft.Tensor:
@@ -100,7 +101,8 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
 
 
 def _to_hsv(img: weft.Tensor) -> Tuple[weft.Tensor, weft.Tensor, weft.Tensor]:
-    """Hue, saturation and value in [0, 1] of red, green and blue. A gray has hue and saturation 0."""
+    """Hue, saturation and value in [0, 1] of red, green and blue. A gray has hue and saturation
+    0."""
     red, green, blue = img.unbind(dim=-3)
     value, least = img.amax(dim=-3), img.amin(dim=-3)
     gray = value == least
@@ -116,8 +118,8 @@ def _to_hsv(img: weft.Tensor) -> Tuple[weft.Tensor, weft.Tensor, weft.Tensor]:
 
 
 def _to_rgb(hue: weft.Tensor, saturation: weft.Tensor, value: weft.Tensor) -> weft.Tensor:
-    """The way back. In each sixth of the circle of hues one color is at its greatest, one at its least,
-    and one falls or rises between them."""
+    """The way back. In each sixth of the circle of hues one color is at its greatest, one at its
+    least, and one falls or rises between them."""
     sixths = hue * 6.0
     sector = sixths.floor()
     part = sixths - sector

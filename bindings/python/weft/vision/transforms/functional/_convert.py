@@ -20,8 +20,8 @@ def _is_array(value: Any) -> bool:
 
 
 def to_tensor(pic: Any) -> weft.Tensor:
-    """A PIL image or an array [H, W, C] as a tensor [C, H, W]: bytes become numbers in [0, 1] of the
-    default type, other types stay as they are. Images of 16 bits give int32."""
+    """A PIL image or an array [H, W, C] as a tensor [C, H, W]: bytes become numbers in [0, 1] of
+    the default type, other types stay as they are. Images of 16 bits give int32."""
     if _image.is_pil(pic):
         values = _image.pixels(pic).permute(2, 0, 1)
     elif _is_array(pic):

@@ -16,7 +16,8 @@ _WIDE = {"I": _core.int32, "F": _core.float32}  # modes of four bytes a value; t
 
 
 class InterpolationMode(Enum):
-    """How values between the pixels are found; box, hamming and lanczos are for PIL images alone."""
+    """How values between the pixels are found; box, hamming and lanczos are for PIL images
+    alone."""
 
     NEAREST = "nearest"
     BILINEAR = "bilinear"
@@ -45,7 +46,8 @@ def refuse_type(function: str, argument: str, wanted: str, value: Any) -> NoRetu
             hint = ": make a tensor of it with to_tensor() or pil_to_tensor()"
         elif hasattr(value, "__array_interface__"):
             hint = ": make a tensor of the array with to_tensor(), or an image with to_pil_image()"
-    raise TypeError(f"{function}(): argument '{argument}' must be {wanted}, got {kind_of(value)}{hint}")
+    raise TypeError(
+        f"{function}(): argument '{argument}' must be {wanted}, got {kind_of(value)}{hint}")
 
 
 def is_pil(image: Any) -> bool:
@@ -143,8 +145,8 @@ def sequence(value: Any, counts: Sequence[int], function: str, argument: str,
 
 
 def pixels(image: Any) -> weft.Tensor:
-    """[H, W, bands] of a PIL image, in memory of its own: int32 for the modes I and I;16, float32 for
-    F, otherwise uint8, 0 and 255 for the mode 1."""
+    """[H, W, bands] of a PIL image, in memory of its own: int32 for the modes I and I;16, float32
+    for F, otherwise uint8, 0 and 255 for the mode 1."""
     if image.mode == "1":
         image = image.convert("L")
     elif image.mode.startswith("I;16"):

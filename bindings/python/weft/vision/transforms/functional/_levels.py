@@ -21,8 +21,8 @@ def _check_channels(img: weft.Tensor, function: str, bytes_only: bool = False) -
     if img.ndim < 3:
         refuse(function, "img as [..., 1 or 3, H, W]", f"shape {list(img.shape)}")
     if bytes_only and img.dtype is not _core.uint8:
-        raise TypeError(f"{function}(): argument 'img' must be of type weft.uint8, got {img.dtype}: "
-                        f"use convert_image_dtype() first")
+        raise TypeError(f"{function}(): argument 'img' must be of type weft.uint8, got "
+                        f"{img.dtype}: use convert_image_dtype() first")
     check_channels(img, function)
 
 
@@ -84,11 +84,11 @@ def _equalized(channel: weft.Tensor) -> weft.Tensor:
     step = (sum(counts) - counts[last]) // 255
     if step == 0:
         return channel
-    table, below = [], step // 2
+    levels, below = [], step // 2
     for count in counts:
-        table.append(min(below // step, 255))
+        levels.append(min(below // step, 255))
         below += count
-    table = _core.tensor(table, dtype=_core.uint8)
+    table = _core.tensor(levels, dtype=_core.uint8)
     return table.index_select(0, places).view(*channel.shape)
 
 
@@ -133,8 +133,8 @@ def kernel_sizes(kernel_size: Any, function: str) -> List[int]:
 
 def gaussian_blur(img: Any, kernel_size: Union[int, Sequence[int]],
                   sigma: Optional[Union[float, Sequence[float]]] = None) -> Any:
-    """An image blurred by a bell of `kernel_size` (width, height), odd numbers, and standard deviation
-    `sigma` (along x, along y), by default 0.15 kernel_size + 0.35."""
+    """An image blurred by a bell of `kernel_size` (width, height), odd numbers, and standard
+    deviation `sigma` (along x, along y), by default 0.15 kernel_size + 0.35."""
     pil = check(img, "gaussian_blur")
     sizes = kernel_sizes(kernel_size, "gaussian_blur")
     spreads = [size * 0.15 + 0.35 for size in sizes] if sigma is None else [

@@ -53,8 +53,8 @@ def _wanted_size(size: Any, max_size: Optional[int]) -> List[int]:
 @functools.lru_cache(maxsize=64)
 def _antialiased(length: int, size: int, cubic: bool) -> weft.Tensor:
     """[size, length]: the share of each old value in each new one. The filter, a triangle or Keys'
-    cubic with a = -1/2, is as wide as the old values that a new one stands for, so that none is left
-    out; each row adds up to 1."""
+    cubic with a = -1/2, is as wide as the old values that a new one stands for, so that none is
+    left out; each row adds up to 1."""
     scale = length / size
     centers = ((_core.arange(size, dtype=_core.float64) + 0.5) * scale).unsqueeze(1)
     far = (_core.arange(length, dtype=_core.float64) + 0.5 - centers).abs() / max(scale, 1.0)
@@ -72,19 +72,25 @@ def _nearest_at(length: int, size: int) -> weft.Tensor:
     return places.floor().long().clamp(0, length - 1)
 
 
-def _between(values: weft.Tensor, axis: int, size: int) -> weft.Tensor:
-    """Whole numbers along an axis at `size` places, linearly. Halves are frequent and have to be
-    rounded as torchvision rounds them: places are in double precision, and of the two products one is
-    added without being rounded before."""
-    length = values.shape[axis]
+def _between(values: weft.Tensor, size: int) -> weft.Tensor:
+    """`values` at `size` places along the last axis but one, linearly. Halves of whole numbers are
+    frequent and have to be rounded as torchvision rounds them: places are in double precision, and
+    of the two products one is added without being rounded before."""
+    length = values.shape[-2]
     scale = (_core.tensor(float(length)) / size).double()
     places = ((_core.arange(size).double() + 0.5) * scale - 0.5).clamp(0)
     before = places.long()
-    share = (places - before).float()
-    shape = (1, -1) if axis == -1 else (-1, 1)
-    left, right = (values.index_select(axis, at) for at in (before, (before + 1).clamp(0, length - 1)))
-    added = (right * share.view(*shape)).double()
-    return (left.double() * (1 - share).double().view(*shape) + added).float()
+    share = (places - before).float().view(-1, 1)
+    low = values.index_select(-2, before)
+    high = values.index_select(-2, (before + 1).clamp(0, length - 1))
+    return (low.double() * (1 - share).double() + (high.float() * share).double()).float()
+
+
+def _resize_whole(values: weft.Tensor, size: List[int]) -> weft.Tensor:
+    """Whole numbers [..., H, W] resized linearly, along W and then along H. Selecting along the last
+    axis is slow, so each step has its axis last but one."""
+    columns = _between(values.transpose(-1, -2).contiguous(), size[1])
+    return _between(columns.transpose(-1, -2).contiguous(), size[0])
 
 
 def _resize_tensor(img: weft.Tensor, size: List[int], mode: InterpolationMode,
@@ -92,15 +98,15 @@ def _resize_tensor(img: weft.Tensor, size: List[int], mode: InterpolationMode,
     if mode is InterpolationMode.NEAREST:
         rows, columns = (_nearest_at(old, new) for old, new in zip(img.shape[-2:], size))
         return img.index_select(-2, rows).index_select(-1, columns)
+    cubic = mode is InterpolationMode.BICUBIC
+    if not (cubic or antialias or img.is_floating_point()):
+        return rounded(_resize_whole(img, size), img.dtype)
     values, lead = _image.planes(img)
     values = values if values.is_floating_point() else values.float()
-    cubic = mode is InterpolationMode.BICUBIC
     if antialias:
         rows, columns = (_antialiased(old, new, cubic).to(values.dtype)
                          for old, new in zip(values.shape[-2:], size))
         values = rows @ (values @ columns.t())
-    elif not cubic and not img.is_floating_point():
-        values = _between(_between(values, -1, size[1]), -2, size[0])
     else:
         values = F.interpolate(values, size=tuple(size), mode=mode.value, align_corners=False)
     if cubic and img.dtype is _core.uint8:
@@ -109,7 +115,8 @@ def _resize_tensor(img: weft.Tensor, size: List[int], mode: InterpolationMode,
 
 
 def rounded(values: weft.Tensor, dtype: weft.dtype) -> weft.Tensor:
-    """Computed values in the type of an image, to the nearest where that is one of whole numbers."""
+    """Computed values in the type of an image, to the nearest where that is one of whole
+    numbers."""
     if values.dtype is dtype:
         return values
     return (values if dtype.is_floating_point else values.round()).to(dtype)
@@ -118,9 +125,9 @@ def rounded(values: weft.Tensor, dtype: weft.dtype) -> weft.Tensor:
 def resize(img: Any, size: Union[int, Sequence[int]],
            interpolation: InterpolationMode = InterpolationMode.BILINEAR,
            max_size: Optional[int] = None, antialias: Optional[bool] = None) -> Any:
-    """An image of another size: [height, width], or one number for the shorter side, with the longer
-    one in proportion and at most `max_size`. PIL images are always antialiased; tensors where
-    `antialias` says so, with bilinear and bicubic."""
+    """An image of another size: [height, width], or one number for the shorter side, with the
+    longer one in proportion and at most `max_size`. PIL images are always antialiased; tensors
+    where `antialias` says so, with bilinear and bicubic."""
     mode = _image.interpolation_mode(interpolation, "resize")
     wanted = _wanted_size(size, max_size)
     pil = check(img, "resize")
@@ -132,8 +139,8 @@ def resize(img: Any, size: Union[int, Sequence[int]],
         refuse("resize", f"size that leaves an image of {height} x {width} both sides", size)
     if pil:
         if antialias is not None and not antialias:
-            warnings.warn("resize(): PIL images are antialiased in any case, antialias=False is left "
-                          "out of account", stacklevel=2)
+            warnings.warn("resize(): PIL images are antialiased in any case, antialias=False is "
+                          "left out of account", stacklevel=2)
         return img.resize((new[1], new[0]), _image.pillow_filter(mode))
     modes = (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC)
     if antialias and mode not in modes:
@@ -156,7 +163,7 @@ def padding_of(padding: Any, function: str = "pad") -> List[int]:
 def check_padding_mode(mode: Any, function: str = "pad") -> None:
     """Refuses modes that there are not."""
     if mode not in PADDING_MODES:
-        refuse(function, f"padding_mode {', '.join(PADDING_MODES[:-1])} or {PADDING_MODES[-1]}", mode)
+        refuse(function, "padding_mode constant, edge, reflect or symmetric", mode)
 
 
 def _source(length: int, before: int, after: int, mode: str) -> List[int]:

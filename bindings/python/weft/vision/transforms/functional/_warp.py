@@ -45,8 +45,8 @@ def _at(flat: weft.Tensor, x: weft.Tensor, y: weft.Tensor, width: int,
 
 
 def _sample(img: weft.Tensor, grid: weft.Tensor, nearest: bool, fill: _Fill) -> weft.Tensor:
-    """The image at the places [H', W', 2] of the grid, x and y in [-1, 1], the same for all images of
-    a batch; beyond the image `fill`, or 0."""
+    """The image at the places [H', W', 2] of the grid, x and y in [-1, 1], the same for all images
+    of a batch; beyond the image `fill`, or 0."""
     values, lead = _image.planes(img)
     count, channels, height, width = values.shape
     x, y = (((grid[..., axis] + 1).double() * (length / 2) - 0.5).to(grid.dtype).reshape(-1)
@@ -64,19 +64,19 @@ def _sample(img: weft.Tensor, grid: weft.Tensor, nearest: bool, fill: _Fill) -> 
     left, top = x.floor(), y.floor()
     right_share, down_share = x - left, y - top
     left_share, up_share = 1 - right_share, 1 - down_share
-    # Halves of whole numbers are rounded as torchvision rounds them: a product is not rounded before
-    # it is added to the sum of those before it.
+    # Halves of whole numbers are rounded as torchvision rounds them: a product is not rounded
+    # before it is added to the sum of those before it.
     exact = _core.float64 if not img.is_floating_point() else grid.dtype
     corners = ((left, top, left_share * up_share), (left + 1, top, right_share * up_share),
                (left, top + 1, left_share * down_share),
                (left + 1, top + 1, right_share * down_share))
-    result = covered = None
+    result = _core.zeros(1, dtype=grid.dtype)
+    covered = result
     for column, row, share in corners:
         found, inside = _at(flat, column, row, width, height)
         share = share * inside.to(share.dtype)
-        product = found.to(exact) * share.to(exact)
-        result = (product if result is None else result.to(exact) + product).to(grid.dtype)
-        covered = share if covered is None else covered + share
+        result = (result.to(exact) + found.to(exact) * share.to(exact)).to(grid.dtype)
+        covered = covered + share
     if fill is not None:
         result = result * covered + (1 - covered) * _color(fill, result)
     return rounded(result, img.dtype).reshape(*lead, *grid.shape[:2])
@@ -127,8 +127,8 @@ def _inverse_affine(center: Sequence[float], angle: float, translate: Sequence[f
 
 
 def _expanded(matrix: Sequence[float], width: int, height: int) -> Tuple[int, int]:
-    """(width, height) of an image that holds all corners of a rotated one, in single precision; a ten
-    thousandth of a pixel is left out of account."""
+    """(width, height) of an image that holds all corners of a rotated one, in single precision; a
+    ten thousandth of a pixel is left out of account."""
     x, y = width * 0.5, height * 0.5
     corners = _core.tensor([[-x, -y, 1.0], [-x, y, 1.0], [x, y, 1.0], [x, -y, 1.0]])
     places = corners @ _core.tensor(list(matrix)).view(2, 3).t()
@@ -155,8 +155,8 @@ def _check_center(center: Any, function: str) -> None:
 def rotate(img: Any, angle: float, interpolation: InterpolationMode = InterpolationMode.NEAREST,
            expand: bool = False, center: Optional[Sequence[float]] = None,
            fill: _Fill = None) -> Any:
-    """An image turned by `angle` degrees counter-clockwise about `center`, (x, y) from the upper left
-    corner, or about its middle; `expand` makes the result large enough for all of it."""
+    """An image turned by `angle` degrees counter-clockwise about `center`, (x, y) from the upper
+    left corner, or about its middle; `expand` makes the result large enough for all of it."""
     mode = _image.interpolation_mode(interpolation, "rotate")
     pil = check(img, "rotate")
     if not number(angle):
@@ -167,7 +167,8 @@ def rotate(img: Any, angle: float, interpolation: InterpolationMode = Interpolat
                           fillcolor=fill_of(fill, img, "rotate"))
     nearest = _tensor_mode(mode, "rotate")
     _check_fill(img, fill, "rotate")
-    matrix = _inverse_affine(_from_center(center, img, "rotate"), -angle, (0.0, 0.0), 1.0, (0.0, 0.0))
+    middle = _from_center(center, img, "rotate")
+    matrix = _inverse_affine(middle, -angle, (0.0, 0.0), 1.0, (0.0, 0.0))
     size = _expanded(matrix, img.shape[-1], img.shape[-2]) if expand else None
     return _affine_tensor(img, matrix, nearest, fill, size)
 
@@ -199,14 +200,15 @@ def affine(img: Any, angle: float, translate: Sequence[int], scale: float,
                              fillcolor=fill_of(fill, img, "affine"))
     nearest = _tensor_mode(mode, "affine")
     _check_fill(img, fill, "affine")
-    matrix = _inverse_affine(_from_center(center, img, "affine"), float(angle), moved, scale, shears)
+    middle = _from_center(center, img, "affine")
+    matrix = _inverse_affine(middle, float(angle), moved, scale, shears)
     return _affine_tensor(img, matrix, nearest, fill)
 
 
 def _perspective_of(startpoints: Sequence[Sequence[int]],
                     endpoints: Sequence[Sequence[int]]) -> List[float]:
-    """The eight numbers of the map (ax + by + c, dx + ey + f) / (gx + hy + 1) that takes the four end
-    points to the four start points. Solved in double precision."""
+    """The eight numbers of the map (ax + by + c, dx + ey + f) / (gx + hy + 1) that takes the four
+    end points to the four start points. Solved in double precision."""
     rows, wanted = [], []
     for (x, y), (to_x, to_y) in zip(endpoints, startpoints):
         rows += [[x, y, 1, 0, 0, 0, -to_x * x, -to_x * y], [0, 0, 0, x, y, 1, -to_y * x, -to_y * y]]
@@ -219,7 +221,7 @@ def _perspective_of(startpoints: Sequence[Sequence[int]],
 
 
 def _check_points(points: Any, argument: str) -> None:
-    if isinstance(points, str) or not hasattr(points, "__len__") or isinstance(points, _core.Tensor):
+    if isinstance(points, (str, _core.Tensor)) or not hasattr(points, "__len__"):
         refuse_type("perspective", argument, "four points (x, y)", points)
     if len(points) != 4 or not all(hasattr(each, "__len__") and len(each) == 2 for each in points):
         refuse("perspective", f"{argument} as four points (x, y)", points)
