@@ -87,8 +87,8 @@ def _between(values: weft.Tensor, size: int) -> weft.Tensor:
 
 
 def _resize_whole(values: weft.Tensor, size: List[int]) -> weft.Tensor:
-    """Whole numbers [..., H, W] resized linearly, along W and then along H. Selecting along the last
-    axis is slow, so each step has its axis last but one."""
+    """Whole numbers [..., H, W] resized linearly, along W and then along H. Selecting along the
+    last axis is slow, so each step has its axis last but one."""
     columns = _between(values.transpose(-1, -2).contiguous(), size[1])
     return _between(columns.transpose(-1, -2).contiguous(), size[0])
 

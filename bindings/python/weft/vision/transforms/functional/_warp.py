@@ -82,13 +82,17 @@ def _sample(img: weft.Tensor, grid: weft.Tensor, nearest: bool, fill: _Fill) -> 
     return rounded(result, img.dtype).reshape(*lead, *grid.shape[:2])
 
 
-def _coordinates(width: int, height: int, dtype: weft.dtype, centered: bool) -> weft.Tensor:
-    """[height * width, 3]: x, y and 1 of the pixels' centers, from the image's center or corner."""
-    x = _core.arange(width).to(dtype) + (0.5 - width / 2 if centered else 0.5)
-    y = _core.arange(height).to(dtype) + (0.5 - height / 2 if centered else 0.5)
-    rows = y.unsqueeze(1).expand(height, width)
-    columns = x.unsqueeze(0).expand(height, width)
-    return _core.stack([columns, rows, _core.ones(height, width, dtype=dtype)], -1).view(-1, 3)
+def _mapped(width: int, height: int, maps: weft.Tensor, centered: bool) -> weft.Tensor:
+    """[height, width, n]: x * maps[0] + y * maps[1] + maps[2] of the pixels' centers, x and y from
+    the image's center or corner. The sum is rounded in the same way on every processor, as a
+    product of matrices would not be: after each of its parts, the second of which is a product not
+    rounded before."""
+    dtype = maps.dtype
+    x, y = (_core.arange(length).to(dtype) + (0.5 - length / 2 if centered else 0.5)
+            for length in (width, height))
+    across, down, moved = maps.unbind(0)
+    first = (x.view(1, -1, 1) * across).double()
+    return (first + y.view(-1, 1, 1).double() * down.double()).to(dtype) + moved
 
 
 def _grid_type(img: weft.Tensor) -> weft.dtype:
@@ -104,8 +108,7 @@ def _affine_tensor(img: weft.Tensor, matrix: Sequence[float], nearest: bool, fil
     dtype = _grid_type(img)
     theta = _core.tensor(list(matrix), dtype=dtype).view(2, 3).t()
     theta = theta / _core.tensor([0.5 * width, 0.5 * height], dtype=dtype)
-    places = _coordinates(new_width, new_height, dtype, True)
-    return _sample(img, (places @ theta).view(new_height, new_width, 2), nearest, fill)
+    return _sample(img, _mapped(new_width, new_height, theta, True), nearest, fill)
 
 
 def _inverse_affine(center: Sequence[float], angle: float, translate: Sequence[float],
@@ -246,9 +249,8 @@ def perspective(img: Any, startpoints: Sequence[Sequence[int]], endpoints: Seque
     above = _core.tensor(numbers[:6], dtype=dtype).view(2, 3).t()
     above = above / _core.tensor([0.5 * width, 0.5 * height], dtype=dtype)
     below = _core.tensor([numbers[6], numbers[7], 1.0], dtype=dtype).view(3, 1)
-    places = _coordinates(width, height, dtype, False)
-    grid = (places @ above) / (places @ below) - 1.0
-    return _sample(img, grid.view(height, width, 2), nearest, fill)
+    grid = _mapped(width, height, above, False) / _mapped(width, height, below, False) - 1.0
+    return _sample(img, grid, nearest, fill)
 
 
 def elastic_transform(img: Any, displacement: weft.Tensor,
