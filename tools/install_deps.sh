@@ -34,10 +34,10 @@ router_packages=(
 extra_test_packages=(
   clang clang-format-14 clang-tidy-14 nftables iproute2 libonnx-testdata
 )
-# The Python package; ./test says so where they are not. PyTorch (python3-torch) is used by its
-# tests where it happens to be installed.
+# The Python package; ./test says so where they are not. PyTorch (python3-torch) and torchvision
+# (python3-torchvision) are used by its tests where they happen to be installed.
 python_packages=(
-  python3-dev pybind11-dev python3-pybind11 python3-numpy mypy
+  python3-dev pybind11-dev python3-pybind11 python3-numpy python3-pil mypy
 )
 all_packages=(
   libopendht-dev libopenmpi-dev openmpi-bin miniupnpd-nftables

@@ -2,9 +2,9 @@
 """Writes what PyTorch gives into recorded/, for machines that have no PyTorch.
 
 usage: PYTHONPATH=build/release/python bindings/python/tests/record.py [PART ...]
-  PART   trainings, cases, calls or ported; without one, all of them
+  PART   trainings, cases, calls, ported or vision; without one, all of them
 
-Run it after a change of trainings/, cases/, calls/ or examples/ported, and commit the files. All
+Run it after a change of trainings/, cases/, calls/, vision/ or examples/ported, and commit the files. All
 of them draw with NumPy's RandomState alone, so that the files change only where the programs do.
 """
 import pathlib
@@ -58,6 +58,19 @@ def record_calls():
                             for text, result in test_calls.expected().items()})
 
 
+def record_vision():
+    """What torchvision gives for the rows of vision/transform_tables.py; needs it and Pillow."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "vision"))
+    import imaging
+    import test_transforms
+
+    rows, recorded = test_transforms.expected()
+    if recorded:
+        sys.exit("record.py: vision needs torchvision and Pillow")
+    records.write("vision", {"torch": torch.__version__, "pillow": imaging.PIL.__version__,
+                             **{row: imaging.compact(result) for row, result in rows.items()}})
+
+
 def main(what):
     torch.set_num_threads(1)
     if not what or "trainings" in what:
@@ -68,6 +81,8 @@ def main(what):
         record_ported()
     if not what or "calls" in what:
         record_calls()
+    if not what or "vision" in what:
+        record_vision()
 
 
 if __name__ == "__main__":

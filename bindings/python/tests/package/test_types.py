@@ -21,8 +21,11 @@ class Types(unittest.TestCase):
         with tempfile.TemporaryDirectory() as cache:
             program = pathlib.Path(cache) / "program.py"
             program.write_text("import weft\n"
+                               "from weft.vision import transforms\n"
                                "x: weft.Tensor = weft.ones(2, 3) @ weft.zeros(3, 2)\n"
                                "size: int = x.numel()\n"
+                               "flip = transforms.RandomHorizontalFlip(0.3)\n"
+                               "y: weft.Tensor = transforms.functional.normalize(x, [0], [1])\n"
                                "bad: str = x.numel()\n")
             examples = PYTHON / "examples"
             done = subprocess.run(
@@ -32,7 +35,7 @@ class Types(unittest.TestCase):
                 env={**os.environ, "MYPYPATH": str(PYTHON)})
         wrong = [line for line in done.stdout.splitlines() if ": error:" in line]
         self.assertEqual(len(wrong), 1, done.stdout)
-        self.assertIn("program.py:4", wrong[0])
+        self.assertIn("program.py:7", wrong[0])
 
 
 class Importing(unittest.TestCase):

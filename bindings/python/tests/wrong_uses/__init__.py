@@ -2,8 +2,10 @@
 
 A row is `CALL => CLASS: word & word`. CALL is as in calls/: statements before ";;", then an
 expression; torch is the library, F its functional, data its utils.data, `tmp` a folder, `g` a
-parameter of three values, x, y, ... the tensors of calls.inputs(). The error is a CLASS, and its text
+parameter of three values, x, y, ... the tensors of calls.inputs(), transforms and TF those of images
+and their functions, `picture` a tensor [3, 8, 9] in [0, 1] and `octets` one of uint8. The error is a CLASS, and its text
 has all the words: the argument or the value that is wrong, and what to do instead."""
+import importlib
 import io
 import math
 import os
@@ -15,7 +17,7 @@ import numpy as np
 import calls
 
 HERE = pathlib.Path(__file__).resolve().parent
-FILES = ("tensors.txt", "calls.txt", "training.txt", "learning.txt")
+FILES = ("tensors.txt", "calls.txt", "training.txt", "learning.txt", "images.txt")
 # What no message says: pybind11's list of overloads, names of C++, addresses.
 FORBIDDEN = (r"incompatible function arguments", r"\bstd::", r"\b[fiu](8|16|32|64)\b", r"\bbf16\b",
              r"0x[0-9a-f]{6}", r"\bpybind11\b", r"\bkeep_graph\b")
@@ -38,9 +40,13 @@ def rows():
 
 def scope(T, folder):
     """The names that a call speaks of."""
+    images = "torchvision" if T.__name__ == "torch" else f"{T.__name__}.vision"
     return {"torch": T, "F": T.nn.functional, "nn": T.nn, "optim": T.optim, "np": np, "math": math,
             "io": io, "os": os, "data": T.utils.data, "tmp": folder,
-            "g": T.ones(3, requires_grad=True), **calls.inputs(T)}
+            "g": T.ones(3, requires_grad=True), "picture": T.ones(3, 8, 9) * 0.5,
+            "octets": T.ones(3, 8, 9, dtype=T.uint8),
+            "transforms": importlib.import_module(f"{images}.transforms"),
+            "TF": importlib.import_module(f"{images}.transforms.functional"), **calls.inputs(T)}
 
 
 def run(T, call, folder):
