@@ -7,7 +7,7 @@ import tarfile
 import tempfile
 import urllib.error
 import urllib.request
-from typing import Any, Callable, List, NamedTuple
+from typing import Any, Callable, List, NamedTuple, Tuple
 
 from weft import _core
 
@@ -37,7 +37,7 @@ def download_files(name: str, folder: str) -> None:
         if os.path.isfile(path) and not archive:
             continue
         os.makedirs(folder, exist_ok=True)
-        fetch(file, path, unpack if archive else os.replace)
+        fetch(file, path, unpack if archive else _keep)
 
 
 def fetch(file: File, path: str, keep: Callable[[str, str], None]) -> None:
@@ -53,13 +53,17 @@ def fetch(file: File, path: str, keep: Callable[[str, str], None]) -> None:
             os.remove(part)
 
 
+def _keep(part: str, path: str) -> None:
+    os.replace(part, path)
+
+
 def unpack(part: str, path: str) -> None:
     """Unpacks the regular files of an archive beside `path`, each in a folder of the archive. What
     is there is left as it is until all are unpacked."""
     folder = os.path.dirname(path)
     with tempfile.TemporaryDirectory(prefix=".unpack-", dir=folder) as unpacked, \
             tarfile.open(part, "r:gz") as archive:
-        found = []
+        found: List[Tuple[List[str], str]] = []
         for member in archive:
             names = member.name.split("/")
             if member.isfile() and len(names) == 2 and ".." not in names and "" not in names:
