@@ -214,7 +214,7 @@ TEST(MixWorld, SybilsAllOverAGraphAreFoundOutByReports) {
     recipe.data.synthetic_samples = 1200;
     recipe.data.partition = "dirichlet:alpha=0.3";
     recipe.run.global_batch = 32;
-    recipe.run.seed = seed;
+    recipe.run.seed = static_cast<std::int64_t>(seed);
     WorldOptions options = peers(21);
     options.seed = seed;
     options.liars = *parse_liars("label_swap:from=1:to=7", 9, 21);
