@@ -13,11 +13,15 @@ def _ranks(name, **tensors):
 
 def _blended(input, product, beta, alpha):  # noqa: A002
     scaled = product if alpha == 1 else product * alpha
+    if beta == 1:
+        return scaled + input
     # With beta 0 not even a NaN of the input counts.
     return scaled + scaled * 0 if beta == 0 else input * beta + scaled
 
 
 def _check_fits(name, input, product):  # noqa: A002
+    if input.shape == product.shape:
+        return
     try:
         input.expand(*product.shape)
     except _core.Error:
@@ -26,8 +30,12 @@ def _check_fits(name, input, product):  # noqa: A002
 
 
 def _add_product(name, ranks, text):
+    rank_of_first, rank_of_second = ranks
+
     def function(input, first, second, *, beta=1, alpha=1):  # noqa: A002
-        _ranks(name, first=(first, ranks[0]), second=(second, ranks[1]))
+        if not (isinstance(first, _Tensor) and first.ndim == rank_of_first
+                and isinstance(second, _Tensor) and second.ndim == rank_of_second):
+            _ranks(name, first=(first, rank_of_first), second=(second, rank_of_second))
         product = _core.outer(first, second) if name == "addr" else first @ second
         _check_fits(name, _require_tensor(name, input), product)
         return _blended(input, product, beta, alpha)
