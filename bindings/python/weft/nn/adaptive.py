@@ -8,7 +8,7 @@ from weft.nn.functional_module import placed
 from weft.nn.layers import Linear, expect, whole
 from weft.nn.module import Module
 
-_Found = collections.namedtuple("ASMoutput", ["output", "loss"])
+ASMoutput = collections.namedtuple("ASMoutput", ["output", "loss"])
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
@@ -71,7 +71,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for i, rows, within in clusters:
             own = F.log_softmax(self.tail[i](x.index_select(0, rows)), 1)
             found = found.index_add(0, rows, own.gather(1, within).squeeze(1))
-        return _Found(found.squeeze(0) if single else found, -found.mean())
+        return ASMoutput(found.squeeze(0) if single else found, -found.mean())
 
     def _check(self, input):  # noqa: A002
         expect(input.ndim == 2 and input.shape[1] == self.in_features, type(self).__name__,

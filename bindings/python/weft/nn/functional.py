@@ -1,4 +1,5 @@
 """Functions of layers, with PyTorch's names; shapes stand in each one's documentation."""
+from weft._names.functions import conv_tbc  # noqa: F401
 from weft._names.products import pdist  # noqa: F401
 from weft._core import (  # noqa: F401
     batch_norm, binary_cross_entropy_with_logits, cosine_similarity, cross_entropy, gelu,

@@ -9,8 +9,8 @@ def projected_lstm(x, weights, state, lengths=None, reverse=False):
     weights: of the input [4 H, input], of the state [4 H, projection], of the projection
     [projection, H], and the two biases or none. Steps from a sequence's length on are padding, which
     changes no state."""
-    of_input, of_state, projection, *biases = (
-        weights[0], weights[1], weights[-1], *weights[2:-1])
+    of_input, of_state, projection = weights[0], weights[1], weights[-1]
+    biases = weights[2:-1]
     parts = F.linear(x, of_input, biases[0] + biases[1] if biases else None)
     hidden, cell = state
     if hidden is None:
