@@ -142,8 +142,9 @@ def _conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padd
         spread = pad(shares.unsqueeze(4), (0, 0, 0, stride[0] - 1))
         shares = spread.flatten(3, 4).narrow(3, 0, (depth - 1) * stride[0] + 1)
     shares = shares.unflatten(4, image)
-    found = _core.zeros((), dtype=input.dtype) if bias is None else bias.reshape(-1, 1, 1, 1)
-    found = found.expand(count, shares.shape[2], *sizes)
+    found = shares.narrow(0, 0, 0).sum()  # 0, with a history even if no share meets the output
+    found = (found if bias is None else found + bias.reshape(-1, 1, 1, 1)).expand(
+        count, shares.shape[2], *sizes)
     images = [side for axis in (2, 1) for side in (
         -padding[axis], sizes[axis] - shares.shape[3 + axis] + padding[axis])]
     for z in range(weight.shape[2]):
