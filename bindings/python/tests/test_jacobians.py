@@ -221,6 +221,37 @@ class Jacobians(unittest.TestCase):
         assert_close(got.T, func.jacrev(function)(a, b)["y"], 1e-12, 1e-12)
         self.assertFalse(output["y"].requires_grad or got.requires_grad)
 
+    def test_history_of_what_the_function_finds_elsewhere(self):
+        """Gradients of gradients for the parameters of a model: a penalty on slopes."""
+        x, w = weft.tensor(ROWS), weft.tensor(A, requires_grad=True)
+        function = lambda t: (t * t * w).sum()  # noqa: E731
+        for take in (func.grad(function), func.jacrev(function), func.jacfwd(function),
+                     lambda t: func.vjp(function, t)[1](weft.ones((), dtype=t.dtype))[0],
+                     func.jacrev(lambda t: t.square() * w)):
+            w.grad = None
+            take(x[0]).sum().backward()
+            assert_close(w.grad, 2 * ROWS[0], 1e-12)
+            with weft.no_grad():
+                self.assertFalse(take(x[0]).requires_grad)
+        w.grad = None
+        func.vmap(func.grad(function))(x).sum().backward()
+        assert_close(w.grad, 2 * ROWS.sum(0), 1e-12)
+        change = func.jvp(lambda t: t.sin() * w, (x[0],), (x[1],))[1]
+        assert_close(weft.autograd.grad(change.sum(), w)[0], np.cos(ROWS[0]) * ROWS[1], 1e-12)
+        self.assertFalse(func.grad(lambda t: (t * t * w.detach()).sum())(x).requires_grad)
+
+    def test_operations_without_a_second_derivative(self):
+        model = nn.Linear(3, 3)
+
+        def loss(t):
+            return F.ctc_loss(model(t).log_softmax(-1), weft.tensor([[1, 2]]), (4,), (2,))
+
+        x = weft.tensor(array(4, 1, 3))
+        want = weft.autograd.grad(loss(x.requires_grad_()), x)[0]
+        got = func.grad(loss)(x.detach())
+        assert_close(got, want)
+        self.assertFalse(got.requires_grad)
+
     @needs_torch
     @unittest.skipIf(functorch is None, "functorch is not installed")
     def test_results_are_functorchs(self):

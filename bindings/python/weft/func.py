@@ -22,7 +22,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
     def wrapped(*args, **keywords):
         places = places_of("grad", argnums, args)
         given = list(args)
-        with working(args) as keeps:
+        with working(args) as work:
             for place in dict.fromkeys(places):
                 given[place] = _mapped(lambda each: leaf_of("grad", each), args[place])
             found = func(*given, **keywords)
@@ -33,7 +33,10 @@ def grad_and_value(func, argnums=0, has_aux=False):
                     f"[func.grad] expected a function of one value, got {shown}: sum it, or use "
                     "func.jacrev()")
             wanted = [given[place] for place in places]
-            parts = iter(_slopes([value], _tensors(wanted), [_core.ones_like(value)], keeps, keeps))
+            leaves = _tensors(wanted)
+            work.reaches([value], leaves)
+            keeps = work.keeps
+            parts = iter(_slopes([value], leaves, [_core.ones_like(value)], keeps, keeps))
         result = tuple(_mapped(lambda _: next(parts), each) for each in wanted)
         value = value if keeps else value.detach()
         return (result if isinstance(argnums, tuple) else result[0],

@@ -8,6 +8,7 @@ from weft._derivatives.trees import depends, leaves, mapped, tensors
 
 Tensor = _core.Tensor
 _local = threading.local()
+MAY_KEEP = "may keep"
 
 
 def refuse(name, expected, got):
@@ -15,20 +16,34 @@ def refuse(name, expected, got):
     return _core.InvalidArgumentError(f"[func.{name}] expected {expected}, got {got}")
 
 
+class Work:
+    """What working() gives: `keeps`, whether results have to keep their history, as the arguments
+    require gradients, or as another function of weft.func will differentiate them again. MAY_KEEP:
+    only if all operations have second derivatives."""
+
+    def __init__(self, args):
+        self._recorded = _core.is_grad_enabled()
+        self.keeps = self._recorded and (getattr(_local, "depth", 0) > 0 or depends(args))
+
+    def reaches(self, outputs, inputs):
+        """Sets `keeps` to MAY_KEEP where the outputs depend on tensors with gradients besides the
+        inputs: those that the function finds elsewhere, as a model's parameters."""
+        if self._recorded and not self.keeps and _core._depends_on_others(
+                list(outputs), list(inputs)):
+            self.keeps = MAY_KEEP
+
+
 @contextlib.contextmanager
 def working(args):
-    """History is recorded; gives whether the results have to keep theirs: where the arguments
-    require gradients, or within another function of weft.func, which differentiates them again."""
-    depth = getattr(_local, "depth", 0)
-    mode = _core._GradMode(True)
-    keeps = _core.is_grad_enabled() and (depth > 0 or depends(args))
-    _local.depth = depth + 1
+    """History is recorded within; gives a Work."""
+    work, mode = Work(args), _core._GradMode(True)
+    depth = _local.depth = getattr(_local, "depth", 0) + 1
     mode.enter()
     try:
-        yield keeps
+        yield work
     finally:
         mode.leave()
-        _local.depth = depth
+        _local.depth = depth - 1
 
 
 def leaf_of(name, tensor):
@@ -57,14 +72,24 @@ def places_of(name, argnums, args):
 def slopes(outputs, inputs, seeds, keeps, retains=True):
     """The gradients of the sum of seed . output for each of the inputs; 0 where there is none.
 
-    keeps: they have a history; retains: that of the outputs stays for further passes."""
+    keeps: they have a history (see Work); retains: that of the outputs stays for further passes."""
     pairs = [(each, seed) for each, seed in zip(outputs, seeds) if each.requires_grad]
     if not pairs or not inputs:
         return [_core.zeros_like(each) for each in inputs]
     from weft import autograd
 
-    found = autograd.grad([each for each, _ in pairs], inputs, [seed for _, seed in pairs],
-                          retain_graph=retains, create_graph=keeps, allow_unused=True)
+    outputs, seeds = map(list, zip(*pairs))
+
+    def passed(creates):
+        return autograd.grad(outputs, inputs, seeds, retain_graph=retains or creates,
+                             create_graph=creates, allow_unused=True)
+
+    try:
+        found = passed(bool(keeps))
+    except _core.InvalidArgumentError:
+        if keeps is not MAY_KEEP:
+            raise
+        found = passed(False)
     return [_core.zeros_like(leaf) if each is None else each for each, leaf in zip(found, inputs)]
 
 
@@ -82,11 +107,11 @@ class Run:
             given[place] = mapped(lambda each: leaf_of(name, each), args[place])
         self.arguments = [given[place] for place in places]
         self.leaves = tensors([given[place] for place in dict.fromkeys(places)])
-        with working(args) as keeps:
-            self.keeps = keeps
-            found = func(*given, **self._call[4])
-        self.output, self.aux = self._parts(found)
-        self.outputs = tensors(self.output)
+        with working(args) as work:
+            self.output, self.aux = self._parts(func(*given, **self._call[4]))
+            self.outputs = tensors(self.output)
+            work.reaches(self.outputs, self.leaves)
+        self.keeps = work.keeps
 
     def _parts(self, found):
         name, has_aux = self._call[0], self._call[-1]
