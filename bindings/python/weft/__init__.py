@@ -13,6 +13,9 @@ from weft._names.shapes import *  # noqa: F401,F403
 from weft._names.products import *  # noqa: F401,F403
 from weft._names.places import *  # noqa: F401,F403
 from weft._names.creation import *  # noqa: F401,F403
+from weft._names.windows import *  # noqa: F401,F403
+from weft._names.statistics import *  # noqa: F401,F403
+from weft._names.factors import *  # noqa: F401,F403
 from weft._names.facts import *  # noqa: F401,F403
 from weft._names.matrices import *  # noqa: F401,F403
 from weft._names.settings import *  # noqa: F401,F403
@@ -71,8 +74,10 @@ _LATER = {"amp", "array_api", "backends", "datasets", "diffusion", "distillation
           "zoo"}
 _LATER_NAMES = {"Run": "_runs", "join": "_runs", "run": "_runs", "vmap": "func"}
 _LATER_NAMES.update((name, "nn.functional") for name in (
-    "alpha_dropout", "bilinear", "celu", "channel_shuffle", "conv3d", "dropout", "hardshrink",
-    "pixel_shuffle", "pixel_unshuffle", "prelu", "rrelu", "selu", "threshold"))
+    "alpha_dropout", "bilinear", "celu", "celu_", "channel_shuffle", "conv3d", "conv_transpose3d",
+    "dropout", "feature_alpha_dropout", "hardshrink", "max_pool1d_with_indices", "max_pool3d",
+    "pixel_shuffle", "pixel_unshuffle", "prelu", "rrelu", "rrelu_", "selu", "selu_", "threshold",
+    "threshold_"))
 # What PyTorch has and Weft does not: what to do instead.
 _ELSEWHERE = {
     "jit": "run the module itself: there is nothing to compile",

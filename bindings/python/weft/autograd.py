@@ -146,13 +146,13 @@ _core._set_call_site(_call_site)
 def __getattr__(name):
     # What is asked of derivatives as a whole is read when it is first asked for.
     if name == "functional":
-        from weft import _derivatives
+        from weft._derivatives import functional
 
-        return _derivatives
+        return functional
     if name in ("gradcheck", "gradgradcheck"):
-        from weft import _derivatives
+        from weft._derivatives import functional
 
-        return getattr(_derivatives, name)
+        return getattr(functional, name)
     raise AttributeError(f"module 'weft.autograd' has no attribute '{name}'")
 
 

@@ -2,12 +2,17 @@
 
 Factorizations are computed in double precision and rounded to the type of the operands; eigenvectors
 and singular vectors may have other signs than PyTorch's. Gradients pass through inv, solve, det,
-slogdet, cholesky, eigh, eigvalsh and svdvals; qr and svd refuse tensors that require grad.
+slogdet, cholesky, eigh, eigvalsh, svdvals and lu; qr and svd refuse tensors that require grad.
 """
+import collections
 import math
 
 from weft import _core
 from weft._names._table import Tensor, recorded, refuse
+from weft._names.factors import (  # noqa: F401
+    _cholesky_ex as cholesky_ex, _inv_ex as inv_ex, _lu as lu, _lu_factor as lu_factor,
+    _lu_solve as lu_solve, _solve_triangular as solve_triangular, _tensorinv as tensorinv,
+    _tensorsolve as tensorsolve, _vecdot as vecdot, matrix_exp)
 from weft._names.products import cross, matrix_power, multi_dot  # noqa: F401
 from weft._names.shapes import broadcast_shapes
 
@@ -222,9 +227,23 @@ def pinv(A, rcond=None, *, rtol=None):
     return (vh.mT * scaled.unsqueeze(-2)) @ u.mT
 
 
-def lstsq(A, B):
-    """The solution of least squares, by the inverse of Moore and Penrose."""
-    return pinv(A) @ B
+Lstsq = collections.namedtuple("Lstsq", ["solution", "residuals", "rank", "singular_values"])
+
+
+def lstsq(A, B, rcond=None, *, driver=None):
+    """(solution of least squares, residuals, rank, singular_values), by the inverse of Moore and
+    Penrose. Of these each driver has those that it has in PyTorch: gels sums of squares as residuals,
+    gelsy the rank, gelsd and gelss both and the singular values; what is missing is empty."""
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise refuse("lstsq", "driver gels, gelsy, gelsd, gelss or None", repr(driver))
+    found = pinv(A, rcond) @ B
+    rank = matrix_rank(A.detach(), rtol=rcond)
+    rows, columns = A.shape[-2:]
+    summed = driver not in (None, "gelsy") and rows > columns and bool((rank == columns).all())
+    none = _core.zeros(0, dtype=A.dtype)
+    return Lstsq(found, (A @ found - B).square().sum(-2) if summed else none,
+                 rank if driver != "gels" else none.long(),
+                 svdvals(A.detach()) if driver in ("gelsd", "gelss") else none)
 
 
 def matrix_rank(A, *, atol=None, rtol=None, tol=None):

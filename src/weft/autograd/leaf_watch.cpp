@@ -1,7 +1,9 @@
 #include "weft/autograd/leaf_watch.h"
 
 #include <stdexcept>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "weft/autograd/node_access.h"
 
@@ -32,6 +34,23 @@ void move_leaf(Tensor& leaf, const Array& place) {
     NodeAccess::describe(*node, place.shape(), place.dtype(), place.device());
   }
   leaf = NodeAccess::with_history(place, node);
+}
+
+bool depends_on_others(std::span<const Tensor> outputs, std::span<const Tensor> inputs) {
+  std::unordered_set<Node*> seen{nullptr};
+  for (const Tensor& input : inputs) seen.insert(NodeAccess::raw_node(input));
+  std::vector<Node*> waiting;
+  const auto visit = [&](Node* node) {
+    if (seen.insert(node).second) waiting.push_back(node);
+  };
+  for (const Tensor& output : outputs) visit(NodeAccess::raw_node(output));
+  while (!waiting.empty()) {
+    Node* const node = waiting.back();
+    waiting.pop_back();
+    if (NodeAccess::is_leaf(*node)) return true;
+    for (int i = 0; i < NodeAccess::input_count(*node); ++i) visit(NodeAccess::input(*node, i));
+  }
+  return false;
 }
 
 bool has_hooks(const Tensor& tensor) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "weft/autograd/tensor.h"
 
@@ -21,6 +22,10 @@ void mark_gradients(const Tensor& leaf, std::shared_ptr<bool> written);
 // the old values are not copied. `leaf` uses `place` from now on; so do the other handles if the
 // storage of their values follows it (Storage::follow). An existing gradient is dropped.
 void move_leaf(Tensor& leaf, const Array& place);
+
+// Whether a gradient of the outputs reaches a leaf that takes one by a way that leads through none
+// of `inputs`.
+bool depends_on_others(std::span<const Tensor> outputs, std::span<const Tensor> inputs);
 
 // Whether `tensor` has hooks of either kind.
 bool has_hooks(const Tensor& tensor);

@@ -10,6 +10,7 @@
 #include "weft/autograd/check/anomaly.h"
 #include "weft/autograd/function/checkpoint.h"
 #include "weft/autograd/function/custom_function.h"
+#include "weft/autograd/leaf_watch.h"
 #include "weft/kernel/random/random.h"
 
 namespace weft::python {
@@ -164,6 +165,12 @@ void bind_autograd(py::module_& module) {
   module.def("_grad", gradients_of, py::arg("outputs"), py::arg("inputs"),
              py::arg("grad_outputs") = py::none(), py::arg("retain_graph") = false,
              py::arg("create_graph") = false, py::arg("allow_unused") = false);
+  module.def(
+      "_depends_on_others",
+      [](const TensorList& outputs, const TensorList& inputs) {
+        return depends_on_others(outputs, inputs);
+      },
+      py::arg("outputs"), py::arg("inputs"));
   module.def("_autocast_type", autocast_type);
   module.def("_set_autocast_type", set_autocast_type, py::arg("dtype"));
   module.def("_anomaly_level", anomaly_level);

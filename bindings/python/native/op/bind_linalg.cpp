@@ -46,6 +46,9 @@ void bind_linalg(py::module_& module) {
       },
       py::arg("input"), py::arg("rhs"), Release());
   module.def(
+      "_lu", [](const Tensor& a) { return as_tensors(lu_of(batch_of(a))); }, py::arg("input"),
+      Release());
+  module.def(
       "_slogdet", [](const Tensor& a) { return as_tensors(log_determinants(squares_of(a))); },
       py::arg("input"), Release());
   module.def(

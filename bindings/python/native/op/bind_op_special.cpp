@@ -52,6 +52,12 @@ void bind_op_special(py::module_& module) {
         return released(std::max(a.size(), b.size()), [&] { return special_of_two(name, a, b); });
       },
       py::arg("name"), py::arg("input"), py::arg("other"));
+  module.def(
+      "_nextafter",
+      [](const Tensor& a, const Tensor& b) {
+        return released(std::max(a.size(), b.size()), [&] { return next_after(a, b); });
+      },
+      py::arg("input"), py::arg("other"));
   py::class_<HookHandle>(module, "_HookHandle").def("remove", &HookHandle::remove);
   define.method(
       "_register_hook",

@@ -206,6 +206,29 @@ Array solve_systems(const Array& a, const Array& rhs) {
   return right;
 }
 
+std::vector<Array> lu_of(const Array& a) {
+  Array parts = a.clone();
+  const std::int64_t steps = std::min(a.dim(1), a.dim(2));
+  Array exchanges = Array::empty(Shape{a.dim(0), steps}, DType::kI64);
+  for (std::int64_t b = 0; b < parts.dim(0); ++b) {
+    const Matrix lu = matrix_of(parts, b);
+    for (std::int64_t k = 0; k < steps; ++k) {
+      std::int64_t pivot = k;
+      for (std::int64_t i = k + 1; i < lu.rows; ++i) {
+        if (std::fabs(lu(i, k)) > std::fabs(lu(pivot, k))) pivot = i;
+      }
+      exchanges.data<std::int64_t>()[b * steps + k] = pivot;
+      swap_rows(lu, k, pivot);
+      if (lu(k, k) == 0.0) continue;  // nothing to eliminate below it
+      for (std::int64_t i = k + 1; i < lu.rows; ++i) {
+        const double factor = lu(i, k) /= lu(k, k);
+        for (std::int64_t j = k + 1; j < lu.columns; ++j) lu(i, j) -= factor * lu(k, j);
+      }
+    }
+  }
+  return {parts, exchanges};
+}
+
 std::vector<Array> log_determinants(const Array& a) {
   Array left = a.clone();
   Array signs = Array::empty(Shape{a.dim(0)}, DType::kF64);

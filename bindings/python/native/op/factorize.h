@@ -13,6 +13,9 @@ namespace weft::python {
 
 // The solutions [b, n, k] of a x = rhs, by elimination with partial pivoting.
 Array solve_systems(const Array& a, const Array& rhs);
+// lu [b, m, n], the upper triangle u and below it the lower one l, whose diagonal is 1, and the
+// exchanges [b, min(m, n)] of int64: row i was exchanged with that row, in this order.
+std::vector<Array> lu_of(const Array& a);
 // The sign, -1, 0 or 1, and the logarithm of the magnitude of each determinant: [b] each.
 std::vector<Array> log_determinants(const Array& a);
 // The lower triangles l with l l^T = a, of which the lower half is read.

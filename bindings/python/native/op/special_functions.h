@@ -14,5 +14,7 @@ namespace weft::python {
 
 Tensor special(const std::string& name, const Tensor& x);
 Tensor special_of_two(const std::string& name, const Tensor& a, const Tensor& b);
+// The next value of the type after each of a in the direction of b; float32 or float64.
+Tensor next_after(const Tensor& a, const Tensor& b);
 
 }  // namespace weft::python

@@ -269,8 +269,10 @@ def summary(results):
 
 def all_parts():
     """By name."""
-    from cases import elements, indexing, layers, losses, products, reductions, shapes, types
+    from cases import (
+        elements, indexing, layers, losses, products, reductions, shapes, types, volumes)
 
     return {"elements": elements.case, "indexing": indexing.case, "layers": layers.case,
             "losses": losses.case, "products": products.case, "reductions": reductions.case,
-            "shapes": shapes.case, "types": types.case}
+            "shapes": shapes.case, "types": types.case,
+            "volumes": volumes.case}

@@ -20,11 +20,16 @@ LAYERS = {
     "ConvTranspose1d(3, 4, 4, stride=2, padding=1, output_padding=1)": (2, 3, 6),
     "ConvTranspose2d(4, 6, 4, 2, 1, bias=False)": (2, 4, 5, 5),
     "ConvTranspose2d(4, 6, 3, stride=2, output_padding=1, groups=2, dilation=2)": (2, 4, 5, 5),
+    "ConvTranspose3d(2, 3, (2, 3, 1), stride=(2, 1, 2), padding=(1, 1, 0))": (2, 2, 3, 4, 2),
+    "ConvTranspose3d(4, 4, 2, 3, groups=2, bias=False, output_padding=2)": (1, 4, 2, 2, 3),
+    "ConvTranspose3d(2, 2, 3, 2, 2, dilation=2, output_padding=(1, 0, 1))": (2, 3, 3, 4),
     "BatchNorm1d(3)": (4, 3, 5),
     "BatchNorm2d(3, affine=False, momentum=None)": (4, 3, 5, 5),
     "InstanceNorm1d(3, affine=True)": (2, 3, 7),
     "InstanceNorm2d(3)": (2, 3, 5, 6),
     "InstanceNorm2d(3, affine=True, track_running_stats=True)": (2, 3, 5, 6),
+    "InstanceNorm3d(3, affine=True)": (2, 3, 2, 3, 4),
+    "InstanceNorm3d(2, track_running_stats=True)": (2, 2, 2, 3, 4),
     "LayerNorm(5, elementwise_affine=False)": (2, 5),
     "GroupNorm(2, 4, affine=False)": (2, 4, 3),
     "LocalResponseNorm(3)": (2, 6, 4, 4),
@@ -38,6 +43,9 @@ LAYERS = {
     "AvgPool2d(2, divisor_override=3)": (2, 3, 8, 8),
     "AvgPool2d(3, 2, 1, count_include_pad=False)": (3, 8, 8),
     "LPPool2d(2.0, 2)": (2, 3, 8, 8),
+    "LPPool2d(1, (2, 3), stride=1)": (2, 3, 5, 6),
+    "LPPool1d(2, 3, stride=2)": (2, 3, 9),
+    "LPPool1d(4, 2, ceil_mode=True)": (2, 3, 9),
     "AdaptiveAvgPool1d(3)": (2, 3, 8),
     "AdaptiveAvgPool2d((None, 3))": (2, 3, 5, 8),
     "AdaptiveMaxPool1d(3)": (2, 3, 8),
@@ -53,6 +61,10 @@ LAYERS = {
     "Upsample(size=(7, 9), mode='bilinear')": (2, 3, 4, 5),
     "Upsample(scale_factor=2, mode='linear', align_corners=True)": (2, 3, 6),
     "UpsamplingBilinear2d(scale_factor=2)": (2, 3, 4, 5),
+    "Upsample(scale_factor=(2, 1, 3))": (2, 2, 2, 3, 2),
+    "Upsample(size=(5, 4, 3), mode='trilinear')": (2, 2, 3, 2, 4),
+    "Upsample(scale_factor=2, mode='trilinear', align_corners=True)": (1, 2, 3, 2, 2),
+    "Upsample(size=(2, 3, 2), mode='area')": (2, 2, 4, 3, 5),
     "PixelShuffle(2)": (2, 8, 3, 4),
     "PixelUnshuffle(2)": (2, 2, 6, 4),
     "Unfold(3, dilation=2, padding=1, stride=2)": (2, 2, 8, 9),
@@ -109,19 +121,49 @@ class Layers(unittest.TestCase):
                 "Sequential(Conv2d(1, 2, 3), ReLU(inplace=True))", "CosineSimilarity()",
                 "ModuleList([Linear(2, 2), ReLU()])", "ModuleDict({'a': Linear(2, 2)})",
                 "CrossEntropyLoss()", "MSELoss()", "Identity()", "LogSoftmax(dim=1)",
-                "MaxPool2d(2)", "BatchNorm2d(4)"]
+                "MaxPool2d(2)", "BatchNorm2d(4)", "MaxUnpool1d(2)", "MaxUnpool3d((1, 2, 3), 2)",
+                "MaxUnpool2d(2, padding=1)", "FeatureAlphaDropout(0.3)", "NLLLoss2d()",
+                "LazyInstanceNorm2d(affine=True)", "LazyConvTranspose3d(2, 3)",
+                "LSTM(3, 4, proj_size=2)", "AdaptiveMaxPool3d(2, return_indices=True)",
+                "AdaptiveLogSoftmaxWithLoss(16, 20, [4, 10])"]
         for text in [*LAYERS, *more]:
             with self.subTest(text):
                 self.assertEqual(repr(made(text, nn)), repr(made(text, torch.nn)))
 
     def test_places_of_maxima_lead_back(self):
-        a = array(2, 3, 6, 8)
-        for shape in (a, a[0]):
-            got, places = nn.MaxPool2d(2, return_indices=True)(weft.tensor(shape))
-            want, theirs = torch.nn.MaxPool2d(2, return_indices=True)(torch.tensor(shape))
+        settings = {1: ("(3, stride=2, padding=1)", "(2, dilation=2)", "(2, ceil_mode=True)"),
+                    2: ("(2)", "(3, 2, 1)", "((2, 3), dilation=(1, 2), stride=1)",
+                        "((3, 2), ceil_mode=True)"),
+                    3: ("(2)", "((1, 2, 3), 2, (0, 1, 1))", "(2, dilation=2, stride=1)",
+                        "((2, 3, 2), ceil_mode=True)")}
+        for axes, forms in settings.items():
+            a = array(2, 3, *(5, 6, 8)[-axes:])
+            for form in forms:
+                with self.subTest(axes=axes, form=form):
+                    self.check_places(f"MaxPool{axes}d{form[:-1]}, return_indices=True)",
+                                      None if "dilation" in form else f"MaxUnpool{axes}d{form}",
+                                      a)
+            for size in (2, (3, 2, 4)[-axes:]):
+                with self.subTest(axes=axes, size=size):
+                    self.check_places(f"AdaptiveMaxPool{axes}d({size}, return_indices=True)", None, a)
+
+    def check_places(self, pool, back, a):
+        for given in (a, a[0], a.round()):
+            x, t = weft.tensor(given, requires_grad=True), torch.tensor(given, requires_grad=True)
+            got, places = made(pool, nn)(x)
+            want, theirs = made(pool, torch.nn)(t)
             assert_close(got, want)
             np.testing.assert_array_equal(places.numpy(), theirs.numpy())
-            assert_close(nn.MaxUnpool2d(2)(got, places), torch.nn.MaxUnpool2d(2)(want, theirs))
+            if back:
+                back = back.replace(", ceil_mode=True", "")
+                size = list(given.shape) if given.ndim == a.ndim else list(
+                    given.shape[2 - a.ndim:])
+                got = made(back, nn)(got, places, output_size=size)
+                want = made(back, torch.nn)(want, theirs, output_size=size)
+                assert_close(got, want)
+            (got * got).sum().backward()
+            (want * want).sum().backward()
+            assert_close(x.grad, t.grad)
 
     def test_an_output_size_of_a_transpose(self):
         ours, theirs = (n.ConvTranspose2d(2, 3, 3, stride=2, padding=1) for n in (nn, torch.nn))
@@ -211,7 +253,24 @@ class WithoutAnOracle(unittest.TestCase):
         for call, text in (
                 (lambda: nn.Conv2d(3, 8, 3, groups=2), "groups=2"),
                 (lambda: nn.Conv2d(3, 8, 3, padding_mode="mirror"), "mirror"),
-                (lambda: nn.LSTM(3, 4, proj_size=2), "proj_size"),
+                (lambda: nn.LSTM(3, 4, proj_size=4), "proj_size below hidden_size=4.*got 4"),
+                (lambda: nn.GRU(3, 4, proj_size=2), "of an LSTM, or 0, got 2"),
+                (lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 9, [4, 9]), r"at most 8.*\[4, 9\]"),
+                (lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 9, []), r"cutoffs.*got \[\]"),
+                (lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 9, [2, 4]), "in_features of at least 16"),
+                (lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 9, [4])(
+                    weft.ones(1, 8), weft.tensor([9])), r"targets in \[0, 9\).*from 9 to 9"),
+                (lambda: nn.functional.max_unpool2d(
+                    weft.ones(1, 1, 2, 2), weft.zeros(1, 1, 2, 2, dtype=weft.int64), 2,
+                    output_size=(6, 4)), r"from \[4, 4\] by less than the stride.*got \[6, 4\]"),
+                (lambda: nn.functional.max_unpool1d(
+                    weft.ones(1, 1, 2), weft.zeros(1, 1, 3, dtype=weft.int64), 2),
+                 r"\[1, 1, 2\] and \[1, 1, 3\]"),
+                (lambda: nn.ConvTranspose3d(1, 1, 2, output_padding=1)(weft.ones(1, 1, 2, 2, 2)),
+                 "output_padding below"),
+                (lambda: nn.ConvTranspose3d(2, 1, 2)(weft.ones(1, 1, 2, 2, 2)), "conv_transpose3d"),
+                (lambda: nn.functional.adaptive_max_pool2d(weft.ones(1, 2, 2), 0, True),
+                 "output_size of at least 1"),
                 (lambda: nn.Embedding(3, 4, padding_idx=3), "padding_idx"),
                 (lambda: nn.MultiheadAttention(5, 2), "heads"),
                 (lambda: nn.functional.interpolate(weft.ones(1, 1, 3, 3), scale_factor=1.5),

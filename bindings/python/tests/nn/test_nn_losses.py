@@ -4,7 +4,7 @@ import unittest
 import numpy as np
 
 import weft
-from oracle import array, assert_close, needs_torch, torch
+from oracle import array, assert_close, load_into_torch, needs_torch, torch
 from weft import nn
 
 X, Y, Z = array(5, 4), array(5, 4, seed=1), array(5, 4, seed=2)
@@ -94,6 +94,45 @@ class Losses(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "6 targets"):
             nn.CTCLoss()(weft.tensor(x).log_softmax(2), weft.tensor(joined[:-1]), (12, 10, 11),
                          (3, 2, 1))
+
+
+class AdaptiveSoftmax(unittest.TestCase):
+    X, TARGETS = array(7, 16), np.array([0, 11, 3, 4, 19, 1, 5])
+
+    def test_probabilities_of_all_classes_sum_to_one(self):
+        for targets in (self.TARGETS, self.TARGETS * 0, np.full(7, 19)):
+            layer = nn.AdaptiveLogSoftmaxWithLoss(16, 20, [4, 10], head_bias=True)
+            x = weft.tensor(self.X)
+            every = layer.log_prob(x)
+            assert_close(every.exp().sum(1), np.ones(7), 1e-5)
+            output, loss = layer(x, weft.tensor(targets))
+            assert_close(output, every.detach().numpy()[np.arange(7), targets])
+            self.assertAlmostEqual(loss.item(), -output.mean().item(), 6)
+            self.assertEqual(layer.predict(x).tolist(), every.argmax(1).tolist())
+
+    @needs_torch
+    def test_values_gradients_and_names_are_pytorchs(self):
+        for settings in (([4, 10], 2.0), ([15], 4.0, True), ([2, 5, 9], 1.5)):
+            with self.subTest(settings):
+                weft.manual_seed(1)
+                ours, theirs = (n.AdaptiveLogSoftmaxWithLoss(16, 20, *settings)
+                                for n in (nn, torch.nn))
+                self.assertEqual(list(ours.state_dict()), list(theirs.state_dict()))
+                load_into_torch(theirs, ours)
+                x, t = weft.tensor(self.X, requires_grad=True), torch.tensor(
+                    self.X, requires_grad=True)
+                got, want = (module(value, n.tensor(self.TARGETS)) for module, value, n in (
+                    (ours, x, weft), (theirs, t, torch)))
+                assert_close(got.output, want.output, 1e-5, 1e-5)
+                assert_close(got.loss, want.loss, 1e-5, 1e-5)
+                assert_close(ours(x[0], weft.tensor(11)).output,
+                             theirs(t[0], torch.tensor(11)).output, 1e-5, 1e-5)
+                assert_close(ours.log_prob(x), theirs.log_prob(t), 1e-5, 1e-5)
+                got.loss.backward()
+                want.loss.backward()
+                assert_close(x.grad, t.grad, 1e-4, 1e-5)
+                for p, q in zip(ours.parameters(), theirs.parameters()):
+                    assert_close(p.grad, q.grad, 1e-4, 1e-5)
 
 
 class Refusals(unittest.TestCase):

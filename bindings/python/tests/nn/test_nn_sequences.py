@@ -9,7 +9,8 @@ from weft import nn
 
 RECURRENT = ["LSTM(3, 4)", "LSTM(3, 4, 2, bidirectional=True)", "LSTM(3, 4, bias=False)",
              "GRU(3, 4, num_layers=2, batch_first=True)", "GRU(3, 4, bidirectional=True)",
-             "RNN(3, 4, nonlinearity='relu')", "RNN(3, 4, 2, bidirectional=True)"]
+             "RNN(3, 4, nonlinearity='relu')", "RNN(3, 4, 2, bidirectional=True)",
+             "LSTM(3, 4, 2, proj_size=2, bidirectional=True)", "LSTM(3, 4, bias=False, proj_size=3)"]
 
 
 def made(text, namespace):
@@ -52,7 +53,8 @@ class Recurrent(unittest.TestCase):
                 self.compare(ours, theirs, ours(weft.tensor(x)), theirs(torch.tensor(x)))
                 x, batch = array(5, 5, 3), 5
                 h = array(theirs.num_layers * (1 + theirs.bidirectional), batch, 4, seed=1)
-                states = [(n.tensor(h), n.tensor(h * 2)) if "LSTM" in text else n.tensor(h)
+                short = h[..., :theirs.proj_size or 4]
+                states = [(n.tensor(short), n.tensor(h * 2)) if "LSTM" in text else n.tensor(h)
                           for n in (weft, torch)]
                 self.compare(ours, theirs, ours(weft.tensor(x), states[0]),
                              theirs(torch.tensor(x), states[1]))
@@ -106,6 +108,7 @@ class Recurrent(unittest.TestCase):
                 (lambda: nn.utils.rnn.pack_padded_sequence(x, [2, 4]), "enforce_sorted=False"),
                 (lambda: nn.utils.rnn.pack_padded_sequence(x, [5, 1]), "lengths from 1 to 4"),
                 (lambda: nn.LSTM(2, 4)(x), r"\[T, 2\]"),
+                (lambda: nn.LSTM(3, 4, proj_size=2)(x, (x, x)), r"state of shape \[1, .*, 2\]"),
                 (lambda: nn.GRU(3, 4)(x, weft.ones(1, 1, 4)), "state of shape")):
             with self.assertRaisesRegex(ValueError, text):
                 call()

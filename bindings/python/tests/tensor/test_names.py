@@ -148,7 +148,10 @@ class Factorizations(unittest.TestCase):
                      lambda x: linalg.cholesky(positive(x)),
                      lambda x: linalg.eigvalsh(positive(x)),
                      lambda x: linalg.eigh(positive(x))[1].square(),
-                     lambda x: linalg.inv(linalg.inv(x))):
+                     lambda x: linalg.inv(linalg.inv(x)), weft.matrix_exp,
+                     lambda x: linalg.lu(x)[1], lambda x: linalg.lu(x)[2].sin(),
+                     lambda x: linalg.solve_triangular(positive(x), b.detach(), upper=True),
+                     lambda x: linalg.lu_solve(*linalg.lu_factor(x), b.detach())):
             self.assertTrue(weft.autograd.gradcheck(call, (a,)))
         self.assertTrue(weft.autograd.gradcheck(linalg.solve, (a, b)))
         self.assertTrue(weft.autograd.gradgradcheck(linalg.inv, (a,)))
@@ -170,6 +173,13 @@ class Functions(unittest.TestCase):
             self.assertTrue(weft.autograd.gradcheck(getattr(weft, name), (x,)), name)
         for name in ("tan", "asin", "sinh", "erfinv", "lgamma", "sinc"):
             self.assertTrue(weft.autograd.gradgradcheck(getattr(weft, name), (x,)), name)
+        special = weft.special
+        for call in (special.i1, special.i0e, special.i1e, special.erfcx,
+                     lambda t: special.i1e(t * 80), lambda t: special.erfcx(t * 40),
+                     lambda t: weft.polygamma(2, t), lambda t: weft.polygamma(4, t + 1),
+                     lambda t: weft.igamma(x.detach(), t), lambda t: weft.igammac(x.detach() * 9, t),
+                     lambda t: weft.frexp(t * 5)[0], lambda t: weft.cumulative_trapezoid(t * t)):
+            self.assertTrue(weft.autograd.gradcheck(call, (x,)))
         self.assertTrue(weft.autograd.gradcheck(lambda t: weft.acosh(t + 1), (x,)))
         y = (x.detach() * 2 + 0.1).requires_grad_()  # away from the jumps of fmod
         for name in ("fmod", "hypot", "logaddexp", "xlogy", "lerp"):
@@ -186,6 +196,34 @@ class Functions(unittest.TestCase):
         y = weft.linspace(-0.999999, 0.999999, 101, dtype=weft.float64)
         assert_close(y.erfinv().erf(), y, 1e-14, 1e-14)
         self.assertEqual(weft.erfinv(weft.tensor([1.0, -1.0])).tolist(), [np.inf, -np.inf])
+
+    def test_shares_and_sums_against_closed_forms(self):
+        x = weft.tensor([1e-3, 0.5, 2.0, 7.5, 40.0], dtype=weft.float64)
+        one, half = weft.ones_like(x), weft.full_like(x, 0.5)
+        assert_close(weft.igamma(one, x), -np.expm1(-x.numpy()), 1e-13, 1e-300)
+        assert_close(weft.igammac(one, x), np.exp(-x.numpy()), 1e-13, 1e-300)
+        assert_close(weft.igamma(half, x), x.sqrt().erf(), 1e-13, 1e-300)
+        assert_close(weft.igammac(half, x), x.sqrt().erfc(), 1e-12, 1e-300)
+        assert_close(weft.igamma(x * 30, x * 30) + weft.igammac(x * 30, x * 30), one, 1e-13)
+        zeta = weft.special.zeta(weft.tensor([2.0, 4.0, 2.0], dtype=weft.float64),
+                                 weft.tensor([1.0, 1.0, 0.5], dtype=weft.float64))
+        assert_close(zeta, [np.pi ** 2 / 6, np.pi ** 4 / 90, np.pi ** 2 / 2], 1e-14)
+        assert_close(weft.polygamma(3, x[2:3] / 2), [np.pi ** 4 / 15], 1e-13)
+        for at in (24.9, 25.1):  # the two formulas of erfcx, and of i0e, meet
+            before, behind = weft.special.erfcx(weft.tensor([at, at + 1e-9], dtype=weft.float64))
+            self.assertAlmostEqual(before.item(), behind.item(), 11)
+        assert_close(weft.special.i0e(weft.tensor([49.999999, 50.000001], dtype=weft.float64)),
+                     [0.0565616266] * 2, 1e-6)
+
+    def test_neighbours_and_parts_against_numpy(self):
+        for kind in (np.float32, np.float64):
+            a, b = array(40, dtype=kind), array(40, seed=1, dtype=kind)
+            a[:4], b[:3] = (0, -0.0, np.inf, 1e-45), (1, -1, 0)
+            got = weft.nextafter(weft.tensor(a), weft.tensor(b)).numpy()
+            np.testing.assert_array_equal(got, np.nextafter(a, b))
+            mantissa, exponent = weft.frexp(weft.tensor(a[3:]))
+            for one, other in zip((mantissa, exponent), np.frexp(a[3:])):
+                np.testing.assert_array_equal(one.numpy(), other)
 
     def test_bits_against_numpy(self):
         a, b = (np.random.default_rng(i).integers(-100, 100, 50) for i in (1, 2))

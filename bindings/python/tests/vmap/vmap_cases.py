@@ -71,6 +71,8 @@ ELEMENTS = [
     (F.softshrink, M), (lambda a: F.threshold(a, 0.1, 0.0), M), (lambda a: F.normalize(a, dim=0), M),
     (lambda a: weft.zeros_like(a) + 1, M), (lambda a: weft.full_like(a, 2.0), V),
     (lambda a: a.new_zeros(2) + a.sum(), V), (lambda a: a.new_ones(3).mul_(a), V),
+    (weft.nextafter, M, V), (lambda a: weft.frexp(a)[0], M), (lambda a, x: weft.igamma(a.detach(), x), P, MP),
+    (lambda a: weft.special.i1e(a), M), (lambda a: weft.polygamma(2, a), MP), (weft.angle, M),
     (lambda a: a.round(decimals=1), M), (lambda a: weft.ldexp(a, weft.tensor(2.0)), V),
 ]
 
@@ -96,6 +98,7 @@ REDUCTIONS = [
     (lambda a: a.topk(3, 1, False), MD), (lambda a: a.sort(descending=True), MD),
     (lambda a: a.mode(1), _ints(2, 6, high=3)), (lambda a: weft.aminmax(a), MD),
     (lambda a: weft.var_mean(a, 1), M), (lambda a: weft.nanmean(a, 0), M), (weft.msort, MD),
+    (lambda a: weft.cumulative_trapezoid(a, dim=0), M), (lambda a: weft.gradient(a, dim=1), MD),
     (lambda a: weft.quantile(a, 0.3, 1), MD), (lambda a: weft.diff(a, dim=1), M),
     (lambda a: weft.trapezoid(a, dim=0), M), (weft.cov, M), (weft.trace, Kind(3, 3)),
     (lambda a: a.sum(0, dtype=weft.float32), M), (lambda a: weft.nansum(a, 1), M),
@@ -116,6 +119,8 @@ PRODUCTS = [
     (weft.cross, M, M), (weft.cdist, M, Kind(4, 3)), (weft.linalg.inv, Kind(3, 3, of="definite")),
     (weft.linalg.solve, Kind(3, 3, of="definite"), V), (weft.linalg.det, Kind(3, 3, of="definite")),
     (weft.linalg.cholesky, Kind(3, 3, of="definite")), (lambda a: weft.matrix_power(a, 3), Kind(2, 2)),
+    (lambda a, b: weft.linalg.solve_triangular(a, b, upper=False), Kind(3, 3, of="definite"), Kind(3, 2)),
+    (lambda a: weft.linalg.lu(a)[1], Kind(3, 3, of="definite")), (weft.matrix_exp, Kind(2, 2)),
     (F.bilinear, M, Kind(2, 4), Kind(5, 3, 4)), (weft.linalg.eigvalsh, Kind(3, 3, of="definite")),
 ]
 
@@ -167,6 +172,8 @@ PLACES = [
     (lambda a, i: a[i, [0, 1]], M, _ints(high=2)), (lambda a, i: a[i, None, i], M, _ints(3, high=2)),
     (lambda a, i: a[[0, 1], None, i], M, _ints(2, high=3)),
     (lambda a, i, m: a[i, :, weft.tensor([True, False, True, False])], T, _ints(2, high=2), S), (lambda a, i: a[-1 - i], V, _ints(high=3)),
+    (lambda a, i, b: weft.put(a, i, b), M, _ints(1, high=6), Kind(1)),
+    (lambda a, b: a.index_reduce(0, weft.tensor([1, 1]), b, "amax"), M, M),
     (lambda i: F.one_hot(i, 4), _ints(3, high=4)), (F.embedding, _ints(4, high=3), N),
     (lambda i, w: F.embedding(i, w, padding_idx=1), _ints(2, 2, high=3), N),
     (lambda a, i: weft.bucketize(a, weft.tensor([-1.0, 0.0, 1.0], dtype=weft.float64)) + i, V, _ints(high=2)),
@@ -215,6 +222,12 @@ LAYERS = [
     (lambda x, w, b: F.conv1d(x, w, b, dilation=2), Kind(2, 2, 6), Kind(3, 2, 2), V),
     (lambda x, w: F.conv1d(x, w, padding="same"), Kind(1, 2, 6), Kind(3, 2, 3)),
     (lambda x, w: F.conv_transpose2d(x, w, stride=2), Kind(1, 2, 3, 3), Kind(2, 3, 2, 2)),
+    (lambda x, w: F.conv_transpose3d(x, w, stride=2), Kind(1, 2, 2, 2, 2), Kind(2, 1, 2, 1, 2)),
+    (lambda x: F.max_pool3d(x, 2, return_indices=True), Kind(1, 2, 2, 4)),
+    (lambda x: F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), 2), Kind(2, 3, 4)),
+    (lambda x: F.adaptive_max_pool2d(x, (2, 1), True), Kind(2, 3, 3)),
+    (lambda x: F.lp_pool1d(x, 3, 2), Kind(1, 2, 4, of="share")),
+    (lambda x: F.interpolate(x, size=(2, 3, 1), mode="trilinear"), Kind(1, 1, 3, 2, 2)),
     (lambda x: F.max_pool2d(x, 2), Kind(2, 2, 4, 4)), (lambda x: F.avg_pool2d(x, 2), Kind(1, 2, 4, 4)),
     (lambda x: F.max_pool1d(x, 2), Kind(2, 3, 4)), (lambda x: F.adaptive_avg_pool2d(x, 1), Kind(2, 3, 4, 4)),
     (lambda x: F.interpolate(x, scale_factor=2), Kind(1, 2, 3, 3)),

@@ -24,6 +24,13 @@ def _grad(level, outputs, inputs, grad_outputs=None, retain_graph=False, create_
                                                            allow_unused))
 
 
+@rule("_depends_on_others")
+def _depends_on_others(level, outputs, inputs):
+    outputs, inputs = ([each._value if has(level, each) else each for each in part]
+                       for part in (outputs, inputs))
+    return _core._depends_on_others(outputs, inputs)
+
+
 def _seed(level, output, seed):
     """The seed of an output with a batch: one a sample."""
     if not has(level, output):

@@ -14,7 +14,7 @@ _OF_ONE = """
 _OF_SEVERAL = """
     add sub mul div pow maximum minimum remainder floor_divide atan2 eq ne lt le gt ge logical_and
     logical_or logical_xor isclose bitwise_and bitwise_or bitwise_xor bitwise_left_shift
-    bitwise_right_shift clamp where _special_of_two
+    bitwise_right_shift clamp where _special_of_two _nextafter
 """.split()
 _OPERATORS = {"add": operator.add, "sub": operator.sub, "mul": operator.mul,
               "truediv": operator.truediv, "floordiv": operator.floordiv, "mod": operator.mod,

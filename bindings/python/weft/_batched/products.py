@@ -173,5 +173,5 @@ def _folded(name):
         return wrap(level, found.reshape(level.size, count, *found.shape[1:]))
 
 
-for _name in ("_solve", "_slogdet", "_cholesky", "_qr", "_eigh", "_svd"):
+for _name in ("_solve", "_slogdet", "_cholesky", "_qr", "_eigh", "_svd", "_lu"):
     _folded(_name)

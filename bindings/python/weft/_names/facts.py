@@ -90,6 +90,18 @@ def is_conj(input):  # noqa: A002
 
 
 @_method
+def is_neg(input):  # noqa: A002
+    """False: negation is computed at once."""
+    return False
+
+
+@_method
+def is_distributed(input):  # noqa: A002
+    """False: a tensor is in one process."""
+    return False
+
+
+@_method
 def is_inference(input):  # noqa: A002
     """False: tensors of inference_mode() are as any others."""
     return False
@@ -131,6 +143,25 @@ class _Facts:
     def get_device(self):
         """-1: the CPU."""
         return -1
+
+    def has_names(self):
+        """False: axes have no names."""
+        return False
+
+    def is_set_to(self, tensor):
+        """Whether both show the same memory in the same way."""
+        if not isinstance(tensor, _Tensor):
+            raise TypeError(f"is_set_to(): argument 'tensor' must be weft.Tensor, got "
+                            f"{type(tensor).__name__}")
+        return (self.data_ptr() == tensor.data_ptr() and self.dtype is tensor.dtype
+                and tuple(self.shape) == tuple(tensor.shape) and self.stride() == tensor.stride())
+
+    def new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad=False):
+        """weft.empty_strided() of the type of this tensor."""
+        from weft._names.creation import empty_strided
+
+        return empty_strided(size, stride, dtype=dtype or self.dtype, device=device,
+                             requires_grad=requires_grad)
 
     def nelement(self):
         """numel()."""
@@ -236,6 +267,15 @@ _PROPERTIES = {
     "is_mps": (lambda self: False, "False: this build computes on the CPU."),
     "is_cpu": (lambda self: True, "True: this build computes on the CPU."),
     "is_sparse": (lambda self: False, "False: there are no sparse tensors."),
+    "is_xpu": (lambda self: False, "False: this build computes on the CPU."),
+    "is_ipu": (lambda self: False, "False: this build computes on the CPU."),
+    "is_vulkan": (lambda self: False, "False: this build computes on the CPU."),
+    "is_ort": (lambda self: False, "False: this build computes on the CPU."),
+    "is_mkldnn": (lambda self: False, "False: each tensor lies in memory by steps."),
+    "is_nested": (lambda self: False, "False: there are no nested tensors."),
+    "is_sparse_csr": (lambda self: False, "False: there are no sparse tensors."),
+    "name": (lambda self: None, "None: a tensor has no name."),
+    "volatile": (lambda self: False, "False: history is a matter of no_grad()."),
     "is_quantized": (lambda self: False, "False: there are no quantized tensors."),
     "is_meta": (lambda self: False, "False: each tensor has values."),
     "layout": (lambda self: "weft.strided", "Each tensor lies in memory by steps."),

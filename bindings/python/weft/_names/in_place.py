@@ -7,15 +7,16 @@ from weft._names._table import Tensor, kind_of, named, refuse
 
 # x.NAME_(...) is x.copy_(x.NAME(...)).
 COPIED = """
-    abs absolute acos acosh addbmm addcdiv addcmul addmm addmv addr asin asinh atan atan2 atanh
-    baddbmm bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor
-    ceil clamp clamp_max clamp_min clip copysign cos cosh cumprod cumsum deg2rad digamma div divide
-    eq erf erfc erfinv exp exp2 expm1 fix float_power floor floor_divide fmod frac gcd ge greater
-    greater_equal gt heaviside hypot i0 index_add index_copy index_fill index_put lcm ldexp le lerp
-    less less_equal lgamma log log10 log1p log2 logical_and logical_not logical_or logical_xor logit
-    lt masked_fill masked_scatter multiply mvlgamma nan_to_num ne neg negative not_equal polygamma
-    pow rad2deg reciprocal relu remainder renorm round rsqrt scatter scatter_add scatter_reduce sgn
-    sigmoid sign sin sinc sinh sqrt square subtract tan tanh tril triu true_divide trunc xlogy
+    abs absolute acos acosh addbmm addcdiv addcmul addmm addmv addr arctan2 asin asinh atan atan2
+    atanh baddbmm bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
+    bitwise_xor ceil clamp clamp_max clamp_min clip copysign cos cosh cumprod cumsum deg2rad digamma
+    div divide eq erf erfc erfinv exp exp2 expm1 fix float_power floor floor_divide fmod frac gcd ge
+    greater greater_equal gt heaviside hypot i0 igamma igammac index_add index_copy index_fill
+    index_put index_reduce lcm ldexp le lerp less less_equal lgamma log log10 log1p log2 logical_and
+    logical_not logical_or logical_xor logit lt masked_fill masked_scatter multiply mvlgamma
+    nan_to_num ne neg negative nextafter not_equal polygamma pow put rad2deg reciprocal relu
+    remainder renorm round rsqrt scatter scatter_add scatter_reduce sgn sigmoid sign sin sinc sinh
+    sqrt square subtract tan tanh tril triu true_divide trunc xlogy
 """.split()
 # Comparisons write truths into whatever the tensor holds.
 _TRUTHS = {"eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal",

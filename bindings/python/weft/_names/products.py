@@ -1,4 +1,6 @@
 """Products of matrices and vectors, made of matmul()."""
+import operator as _operator
+
 from weft import _core
 from weft._names._table import Tensor as _Tensor, axes_in as _axes_in, method as _method
 from weft._names._table import refuse as _refuse, require_tensor as _require_tensor
@@ -13,6 +15,8 @@ def _ranks(name, **tensors):
 
 def _blended(input, product, beta, alpha):  # noqa: A002
     scaled = product if alpha == 1 else product * alpha
+    if beta == 1:
+        return scaled + input
     # With beta 0 not even a NaN of the input counts.
     return scaled + scaled * 0 if beta == 0 else input * beta + scaled
 
@@ -26,15 +30,24 @@ def _check_fits(name, input, product):  # noqa: A002
 
 
 def _add_product(name, ranks, text):
+    rank_of_first, rank_of_second = ranks
+    multiply = _core.outer if name == "addr" else _operator.matmul
+
     def function(input, first, second, *, beta=1, alpha=1):  # noqa: A002
-        _ranks(name, first=(first, ranks[0]), second=(second, ranks[1]))
-        product = _core.outer(first, second) if name == "addr" else first @ second
-        _check_fits(name, _require_tensor(name, input), product)
+        if not (isinstance(first, _Tensor) and first.ndim == rank_of_first
+                and isinstance(second, _Tensor) and second.ndim == rank_of_second):
+            _ranks(name, first=(first, rank_of_first), second=(second, rank_of_second))
+        product = multiply(first, second)
+        if not (isinstance(input, _Tensor) and input.shape == product.shape):
+            _check_fits(name, _require_tensor(name, input), product)
+        if beta == 1 and alpha == 1:
+            return product + input
         return _blended(input, product, beta, alpha)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = text
-    return _method(function)
+    setattr(_Tensor, name, function)  # without named(): these are checked above
+    return function
 
 
 addmm = _add_product("addmm", (2, 2), "beta * input + alpha * (first @ second).")

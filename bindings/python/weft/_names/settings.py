@@ -117,3 +117,59 @@ def is_autocast_enabled():
 def get_autocast_cpu_dtype():
     """The type that autocast() takes operands in."""
     return _core.bfloat16
+
+
+def set_autocast_cpu_enabled(enabled):
+    """Switches autocast() on or off for this thread."""
+    _core._set_autocast_type(_core.bfloat16 if enabled else _core.float32)
+
+
+def set_autocast_cpu_dtype(dtype):
+    """Refuses what is not bfloat16, the type that autocast() takes operands in."""
+    if dtype is not _core.bfloat16:
+        raise _core.InvalidArgumentError(
+            f"[set_autocast_cpu_dtype] expected weft.bfloat16, got {dtype}")
+
+
+def get_autocast_gpu_dtype():
+    """float16, as PyTorch says where there is no GPU."""
+    return _core.float16
+
+
+def clear_autocast_cache():
+    """Does nothing: there is none."""
+
+
+def is_autocast_cache_enabled():
+    """False: there is none."""
+    return False
+
+
+def is_anomaly_enabled():
+    """Whether this thread is within detect_anomaly()."""
+    return _core._anomaly_level() != 0
+
+
+def is_anomaly_check_nan_enabled():
+    """is_anomaly_enabled(): NaN is what it looks for."""
+    return is_anomaly_enabled()
+
+
+def is_inference_mode_enabled():
+    """Whether no history is recorded: inference_mode() is no_grad()."""
+    return not _core.is_grad_enabled()
+
+
+def is_warn_always_enabled():
+    """False: warnings are Python's, and its filters choose."""
+    return False
+
+
+def get_deterministic_debug_mode():
+    """0: results are the same on every run, there is nothing to warn about."""
+    return 0
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    """False: there is nothing to warn about."""
+    return False

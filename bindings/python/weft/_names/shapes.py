@@ -317,22 +317,36 @@ def combinations(input, r=2, with_replacement=False):  # noqa: A002
     return input[_core.tensor(places)]
 
 
-@_method
-def as_strided(input, size, stride, storage_offset=None):  # noqa: A002
-    """A copy of the values at those steps in memory, with their history; PyTorch gives a view."""
-    _require_tensor("as_strided", input)
+def _strided_places(name, input, size, stride, storage_offset):  # noqa: A002
+    """The places in input.flatten() of what lies at those steps in memory, in order."""
+    _require_tensor(name, input)
     start = (input.storage_offset() if storage_offset is None else storage_offset)
     start -= input.storage_offset()
-    flat = input.flatten() if input.is_contiguous() else None
-    if flat is None:
-        raise _refuse("as_strided", "a contiguous tensor", f"strides {list(input.stride())}")
+    if not input.is_contiguous():
+        raise _refuse(name, "a contiguous tensor", f"strides {list(input.stride())}")
     places = _core.tensor(start)
     for length, step in zip(size, stride):
         places = places.unsqueeze(-1) + _core.arange(length) * step
-    if places.numel() and not 0 <= int(places.min()) <= int(places.max()) < flat.numel():
-        raise _refuse("as_strided", f"places in the tensor's {flat.numel()} values",
+    if places.numel() and not 0 <= int(places.min()) <= int(places.max()) < input.numel():
+        raise _refuse(name, f"places in the tensor's {input.numel()} values",
                       f"{int(places.min())} to {int(places.max())}")
-    return flat[places.flatten()].reshape(tuple(size))
+    return places.flatten()
+
+
+@_method
+def as_strided(input, size, stride, storage_offset=None):  # noqa: A002
+    """A copy of the values at those steps in memory, with their history; PyTorch gives a view."""
+    places = _strided_places("as_strided", input, size, stride, storage_offset)
+    return input.flatten()[places].reshape(tuple(size))
+
+
+@_method
+def as_strided_scatter(input, src, size, stride, storage_offset=None):  # noqa: A002
+    """A copy of input with `src` in the places of as_strided(size, stride, storage_offset)."""
+    places = _strided_places("as_strided_scatter", input, size, stride, storage_offset)
+    if tuple(src.shape) != tuple(size):
+        raise _refuse("as_strided_scatter", f"a source of shape {list(size)}", list(src.shape))
+    return input.flatten().index_put((places,), src.flatten()).reshape(tuple(input.shape))
 
 
 def meshgrid(*tensors, indexing=None):

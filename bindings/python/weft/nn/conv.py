@@ -161,3 +161,10 @@ class ConvTranspose2d(_Transposed):
 
     _axes = 2
     _function = staticmethod(F.conv_transpose2d)
+
+
+class ConvTranspose3d(_Transposed):
+    """The transpose of Conv3d."""
+
+    _axes = 3
+    _function = staticmethod(F.conv_transpose3d)

@@ -1,8 +1,10 @@
 """Layers that learn the number of their input's channels from their first input."""
 from weft import _core
-from weft.nn.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d
+from weft.nn.conv import (
+    Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)
 from weft.nn.layers import Linear
-from weft.nn.norm import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from weft.nn.norm import (
+    BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
 
 
 class _Lazy:
@@ -126,6 +128,12 @@ class _LazyNorm(_Lazy):
                                   self.track_running_stats)
 
 
+class _LazyInstanceNorm(_LazyNorm):
+    def _channels_axis(self, input):  # noqa: A002
+        self._check(input)
+        return 0 if input.ndim == self._axes[0] else 1
+
+
 def _lazy(base, kind):
     own = {"__module__": __name__, "cls_to_become": base,
            "__doc__": f"{base.__name__}() that takes the channels of its first input."}
@@ -135,8 +143,10 @@ def _lazy(base, kind):
     return type(f"Lazy{base.__name__}", (*ahead, kind, base), own)
 
 
-LazyConv1d, LazyConv2d, LazyConv3d, LazyConvTranspose1d, LazyConvTranspose2d = (
-    _lazy(base, _LazyConvolution)
-    for base in (Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d))
+(LazyConv1d, LazyConv2d, LazyConv3d, LazyConvTranspose1d, LazyConvTranspose2d,
+ LazyConvTranspose3d) = (_lazy(base, _LazyConvolution) for base in (
+     Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d))
 LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = (
     _lazy(base, _LazyNorm) for base in (BatchNorm1d, BatchNorm2d, BatchNorm3d))
+LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = (
+    _lazy(base, _LazyInstanceNorm) for base in (InstanceNorm1d, InstanceNorm2d, InstanceNorm3d))

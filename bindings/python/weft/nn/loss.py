@@ -31,6 +31,8 @@ NLLLoss = _loss(
     "NLLLoss", F.nll_loss, "CrossEntropyLoss of logarithms of probabilities.",
     buffers=("weight",), weight=None, size_average=None, ignore_index=-100, reduce=None,
     reduction="mean")
+NLLLoss2d = type("NLLLoss2d", (NLLLoss,), {"__module__": __name__,
+                                           "__doc__": "An old name of NLLLoss."})
 MSELoss = _loss("MSELoss", F.mse_loss, "(input - target)^2.", **_OLD)
 L1Loss = _loss("L1Loss", F.l1_loss, "|input - target|.", **_OLD)
 BCELoss = _loss("BCELoss", F.binary_cross_entropy, "Of probabilities and targets in [0, 1].",

@@ -129,6 +129,12 @@ class InstanceNorm1d(InstanceNorm2d):
     _axes = (2, 3)
 
 
+class InstanceNorm3d(InstanceNorm2d):
+    """[N, C, D, H, W] or [C, D, H, W]: each channel of each sample normalised on its own."""
+
+    _axes = (4, 5)
+
+
 class LayerNorm(Module):
     """Normalised over the last axes, of shape normalized_shape."""
 

@@ -41,13 +41,38 @@ MaxPool3d = _pool("MaxPool3d", F.max_pool3d, "The largest value of each window o
                   shown=_SHOWN_MAX, **_MAX)
 AvgPool3d = _pool("AvgPool3d", F.avg_pool3d, "The mean of each window of a volume.", shown=_SHOWN,
                   ceil_mode=False, count_include_pad=True, divisor_override=None)
-MaxUnpool2d = _pool("MaxUnpool2d", F.max_unpool2d,
-                    "The values at the places that MaxPool2d(return_indices=True) gave.",
-                    shown=_SHOWN)
-LPPool2d = _of_images("LPPool2d", F.lp_pool2d, "The norm of each window.", norm_type=REQUIRED,
-                      kernel_size=REQUIRED, stride=None, ceil_mode=False,
-                      shown="norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, "
-                            "ceil_mode={ceil_mode}")
+
+
+class _MaxUnpool(_Pool):
+    _axes = 2
+
+    def _complete(self):
+        for name in self._settings:
+            value = getattr(self, name)
+            setattr(self, name, None if value is None else tuple_of(value, self._axes))
+        super()._complete()
+
+    def forward(self, input, indices, output_size=None):  # noqa: A002
+        return type(self)._function(input, indices, self.kernel_size, self.stride, self.padding,
+                                    output_size)
+
+
+def _max_unpool(axes, function):
+    made = _pool(f"MaxUnpool{axes}d", function,
+                 f"The values at the places that MaxPool{axes}d(return_indices=True) gave.",
+                 base=_MaxUnpool, shown=_SHOWN)
+    made._axes = axes
+    return made
+
+
+MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = (_max_unpool(axes, function) for axes, function in enumerate(
+    (F.max_unpool1d, F.max_unpool2d, F.max_unpool3d), 1))
+_lp_pool = functools.partial(
+    functional_module, __name__, norm_type=REQUIRED, kernel_size=REQUIRED, stride=None,
+    ceil_mode=False, shown="norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, "
+                           "ceil_mode={ceil_mode}")
+LPPool1d = _lp_pool("LPPool1d", F.lp_pool1d, "The norm of each window of a sequence.")
+LPPool2d = _lp_pool("LPPool2d", F.lp_pool2d, "The norm of each window.")
 _adaptive = functools.partial(functional_module, __name__, shown="output_size={output_size}",
                               output_size=REQUIRED)
 AdaptiveAvgPool1d = _adaptive("AdaptiveAvgPool1d", F.adaptive_avg_pool1d,
@@ -55,13 +80,16 @@ AdaptiveAvgPool1d = _adaptive("AdaptiveAvgPool1d", F.adaptive_avg_pool1d,
 AdaptiveAvgPool2d = _adaptive("AdaptiveAvgPool2d", F.adaptive_avg_pool2d,
                               "Means of windows that cover the image.")
 AdaptiveMaxPool1d = _adaptive("AdaptiveMaxPool1d", F.adaptive_max_pool1d,
-                              "Extremes of windows that cover the sequence.")
+                              "Extremes of windows that cover the sequence.",
+                              return_indices=False)
 AdaptiveMaxPool2d = _adaptive("AdaptiveMaxPool2d", F.adaptive_max_pool2d,
-                              "Extremes of windows that cover the image.")
+                              "Extremes of windows that cover the image.",
+                              return_indices=False)
 AdaptiveAvgPool3d = _adaptive("AdaptiveAvgPool3d", F.adaptive_avg_pool3d,
                               "Means of windows that cover the volume.")
 AdaptiveMaxPool3d = _adaptive("AdaptiveMaxPool3d", F.adaptive_max_pool3d,
-                              "Extremes of windows that cover the volume.")
+                              "Extremes of windows that cover the volume.",
+                              return_indices=False)
 
 
 class _Padding(Module):
@@ -133,6 +161,8 @@ class Upsample(FunctionalModule):
     def _complete(self):
         if isinstance(self.scale_factor, (int, float)):
             self.scale_factor = float(self.scale_factor)
+        elif isinstance(self.scale_factor, (tuple, list)):
+            self.scale_factor = tuple(map(float, self.scale_factor))
 
     def extra_repr(self):
         name = "size" if self.scale_factor is None else "scale_factor"
@@ -205,3 +235,5 @@ Dropout1d = _dropout("Dropout1d", F.dropout1d, "Dropout of whole channels of [N,
 Dropout2d = _dropout("Dropout2d", F.dropout2d, "Dropout of whole channels of [N, C, H, W].")
 Dropout3d = _dropout("Dropout3d", F.dropout3d, "Dropout of whole channels of [N, C, D, H, W].")
 AlphaDropout = _dropout("AlphaDropout", F.alpha_dropout, "Dropout beside SELU.")
+FeatureAlphaDropout = _dropout("FeatureAlphaDropout", F.feature_alpha_dropout,
+                               "AlphaDropout of whole channels of [N, C, ...].")

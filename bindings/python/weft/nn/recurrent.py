@@ -4,6 +4,7 @@ from weft.nn import functional as F
 from weft.nn.functional_module import placed
 from weft.nn.layers import expect, uniform, whole
 from weft.nn.module import Module
+from weft.nn.projected import projected_lstm
 from weft.nn.utils.rnn import PackedSequence, pack_padded, padded_of
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
@@ -22,17 +23,21 @@ class RNNBase(Module):
         whole(name, hidden_size=hidden_size, num_layers=num_layers)
         whole(name, 0, input_size=input_size)
         expect(0.0 <= dropout <= 1.0, name, "dropout in [0, 1]", dropout)
-        expect(proj_size == 0, name, "proj_size=0: put a Linear behind the layer", proj_size)
+        whole(name, 0, proj_size=proj_size)
+        expect(proj_size == 0 or mode == "LSTM" and proj_size < hidden_size, name,
+               f"a proj_size below hidden_size={hidden_size}, of an LSTM, or 0", proj_size)
         self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
         self.num_layers, self.bias, self.batch_first = num_layers, bias, batch_first
         self.dropout, self.bidirectional, self.proj_size = float(dropout), bidirectional, proj_size
         rows = _GATES[mode] * hidden_size
         for layer in range(num_layers):
-            width = input_size if layer == 0 else hidden_size * self._directions
+            width = input_size if layer == 0 else self._width * self._directions
             for suffix in self._suffixes(layer):
-                shapes = {"weight_ih": (rows, width), "weight_hh": (rows, hidden_size)}
+                shapes = {"weight_ih": (rows, width), "weight_hh": (rows, self._width)}
                 if bias:
                     shapes.update(bias_ih=(rows,), bias_hh=(rows,))
+                if proj_size:
+                    shapes.update(weight_hr=(proj_size, hidden_size))
                 for part, shape in shapes.items():
                     setattr(self, part + suffix, uniform(shape, hidden_size))
         placed(self, device, dtype)
@@ -41,13 +46,19 @@ class RNNBase(Module):
     def _directions(self):
         return 2 if self.bidirectional else 1
 
+    @property
+    def _width(self):
+        """How wide the hidden state and the outputs of one direction are."""
+        return self.proj_size or self.hidden_size
+
     def _suffixes(self, layer):
         return [f"_l{layer}", f"_l{layer}_reverse"][:self._directions]
 
     @property
     def all_weights(self):
         """The parameters of each layer and direction."""
-        parts = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")[:4 if self.bias else 2]
+        parts = (*("weight_ih", "weight_hh", "bias_ih", "bias_hh")[:4 if self.bias else 2],
+                 *(("weight_hr",) if self.proj_size else ()))
         return [[getattr(self, part + suffix) for part in parts]
                 for layer in range(self.num_layers) for suffix in self._suffixes(layer)]
 
@@ -62,8 +73,8 @@ class RNNBase(Module):
         parts = hx if self.mode == "LSTM" else (hx,)
         if not isinstance(parts, (tuple, list)) or len(parts) != (2 if self.mode == "LSTM" else 1):
             raise TypeError("LSTM expects its state as (hidden, cell)")
-        wanted = (count, batch, self.hidden_size)
-        for part in parts:
+        for part, width in zip(parts, (self._width, self.hidden_size)):
+            wanted = (count, batch, width)
             expect(tuple(part.shape) == wanted, type(self).__name__,
                    f"a state of shape {list(wanted)}", list(part.shape))
         return [tuple(part[i] for part in parts) + (None,) * (2 - len(parts))
@@ -76,10 +87,15 @@ class RNNBase(Module):
             outputs = []
             for direction in range(self._directions):
                 place = layer * self._directions + direction
-                weights = self.all_weights[place]
+                weights, reverse = self.all_weights[place], direction == 1
+                if self.proj_size:
+                    y, *states_now = projected_lstm(x, weights, states[place], lengths, reverse)
+                    outputs.append(y)
+                    last.append(states_now)
+                    continue
                 weights = weights + [None] * (4 - len(weights))
                 result = _core._recurrent(self.mode, x, weights, list(states[place]), lengths,
-                                          direction == 1)
+                                          reverse)
                 outputs.append(result.narrow(0, 0, steps))
                 last.append([result[steps + i] for i in range(result.shape[0] - steps)])
             x = outputs[0] if len(outputs) == 1 else _core.cat(outputs, 2)
@@ -121,7 +137,7 @@ class RNNBase(Module):
 
     def extra_repr(self):
         text = f"{self.input_size}, {self.hidden_size}"
-        for name, usual in (("num_layers", 1), ("bias", True), ("batch_first", False),
+        for name, usual in (("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False),
                             ("dropout", 0.0), ("bidirectional", False)):
             if getattr(self, name) != usual:
                 text += f", {name}={getattr(self, name)}"
@@ -153,7 +169,7 @@ class GRU(RNNBase):
         super().__init__("GRU", *args, **settings)
 
 
-class _Cell(Module):
+class RNNCellBase(Module):
     """One step of a recurrent layer: [N, input_size] or [input_size]."""
 
     _mode = ""
@@ -186,7 +202,7 @@ class _Cell(Module):
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
 
 
-class RNNCell(_Cell):
+class RNNCell(RNNCellBase):
     """One step of an RNN."""
 
     def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None,
@@ -198,7 +214,7 @@ class RNNCell(_Cell):
         self.nonlinearity = nonlinearity
 
 
-class LSTMCell(_Cell):
+class LSTMCell(RNNCellBase):
     """One step of an LSTM: gives (hidden, cell)."""
 
     _mode = "LSTM"
@@ -207,7 +223,7 @@ class LSTMCell(_Cell):
         return tuple(self._step(input, [None, None] if hx is None else list(hx)))
 
 
-class GRUCell(_Cell):
+class GRUCell(RNNCellBase):
     """One step of a GRU."""
 
     _mode = "GRU"

@@ -6,6 +6,7 @@
 
 #include "weft/autograd/backward.h"
 #include "weft/autograd/check/gradcheck.h"
+#include "weft/autograd/leaf_watch.h"
 #include "weft/autograd/node.h"
 #include "weft/autograd/test_tensor.h"
 #include "weft/kernel/elementwise/elementwise.h"
@@ -215,6 +216,25 @@ TEST(Graph, DiamondsCostOneVisitANode) {
   for (int i = 0; i < 60; ++i) y = plus(y, y);
   backward(y);
   EXPECT_THAT(gradient(x), ElementsAre(static_cast<double>(1ULL << 60)));
+}
+
+TEST(Graph, FindsWhatLeadsPastTheInputs) {
+  const Tensor x(Array::zeros({2}), true);
+  const Tensor w(Array::zeros({2}), true);
+  const Tensor constant(Array::zeros({2}));
+  const Tensor square = times(x, x);
+  const Tensor both = times(square, w);
+  const auto others = [](const Tensor& output, std::vector<Tensor> inputs) {
+    return depends_on_others(std::span(&output, 1), inputs);
+  };
+  EXPECT_FALSE(others(square, {x}));
+  EXPECT_FALSE(others(times(square, constant), {x}));
+  EXPECT_TRUE(others(both, {x}));
+  EXPECT_FALSE(others(both, {x, w}));
+  EXPECT_FALSE(others(both, {square, w}));  // no way leads around it
+  EXPECT_TRUE(others(plus(both, x), {square, w}));
+  EXPECT_TRUE(others(w, {x}));
+  EXPECT_FALSE(others(constant, {}));
 }
 
 TEST(NoGrad, RecordsNothingAndNests) {

@@ -81,6 +81,12 @@ bool multiply_lines(const GemmSize& size, const MatrixView<const float>& a,
 void multiply_matrix(const GemmSize& size, const MatrixView<const float>& a,
                      const MatrixView<const float>& b, float* out, bool accumulate) {
   if (multiply_lines(size, a, b, out, accumulate)) return;
+  if (size.n == 1) {
+    // The column is the row of the transposed product, whose elements are summed in the same order;
+    // the vector lies in memory as it is, and the matrix fills whole panels.
+    return gemm({1, size.m, size.k}, {b.data, b.column_step, b.row_step},
+                {a.data, a.column_step, a.row_step}, {out, size.m, accumulate});
+  }
   gemm(size, {a.data, a.row_step, a.column_step}, {b.data, b.row_step, b.column_step},
        {out, size.n, accumulate});
 }

@@ -143,6 +143,26 @@ TEST(Matmul, HasTheSameBitsForAnyThreadCount) {
   EXPECT_EQ(results[0], results[2]);
 }
 
+// A product with one column is computed as that of its transpose.
+TEST(Matmul, AColumnHasTheBitsOfTheWholeProduct) {
+  for (const Sizes& size : {Sizes{1, 5, 3}, {33, 7, 40}, {150, 90, 700}, {4, 3, 1}}) {
+    for (const bool transpose_a : {false, true}) {
+      const Array a =
+          random_array(transpose_a ? Shape{size.k, size.m} : Shape{size.m, size.k}, 20);
+      const Array b = random_array({size.k, size.n}, 21);
+      Array whole = Array::full({size.m, size.n}, 0.5);
+      matmul(a, b, whole, {.transpose_a = transpose_a, .accumulate = true});
+      for (const int threads : {1, 3}) {
+        set_thread_count(threads);
+        Array column = Array::full({size.m, 1}, 0.5);
+        matmul(a, b.slice(1, 2, 3), column, {.transpose_a = transpose_a, .accumulate = true});
+        EXPECT_EQ(column.to_vector<float>(), whole.slice(1, 2, 3).to_vector<float>());
+      }
+      set_thread_count(1);
+    }
+  }
+}
+
 TEST(Linear, AddsTheBiasAndCutsOffBelowZero) {
   for (const Sizes& size : kSizes) {
     const Array x = random_array({size.m, size.k}, 12);

@@ -113,6 +113,52 @@ conv_transpose2d = with_batch(_core.conv_transpose2d, 2)
 conv_transpose2d.__doc__ = "The transpose of conv2d(): weight [C, O / groups, kh, kw]."
 
 
+def _conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padding=0,  # noqa: A002
+                      groups=1, dilation=1):
+    """As conv_transpose2d() of frames, which gives each frame's share in the outputs that the
+    kernel's depth spans; the shares are added at their places."""
+    if input.ndim != 5 or weight.ndim != 5 or groups < 1 or input.shape[1] != weight.shape[0]:
+        raise _core.InvalidArgumentError(
+            f"[conv_transpose3d] expected [N, C, D, H, W] and a weight [C, O / groups, kd, kh, kw], "
+            f"got {list(input.shape)}, {list(weight.shape)} and groups={groups}")
+    stride, padding, added, dilation = (
+        tuple_of(each, 3) for each in (stride, padding, output_padding, dilation))
+    count, channels, depth = input.shape[:3]
+    sizes = [(length - 1) * s - 2 * p + d * (k - 1) + 1 + more for length, s, p, d, k, more in zip(
+        input.shape[2:], stride, padding, dilation, weight.shape[2:], added)]
+    if min(sizes) < 1 or min(stride + dilation) < 1 or any(not 0 <= more < max(s, d) for more, s, d
+                                                           in zip(added, stride, dilation)):
+        raise _core.InvalidArgumentError(
+            f"[conv_transpose3d] expected outputs of at least 1 in each axis, stride and dilation of "
+            f"at least 1 and an output_padding below one of them; got {sizes}, {stride}, {dilation} "
+            f"and {added}")
+    frames = input.transpose(1, 2).reshape(count * depth, channels, *input.shape[3:])
+    shares = _core.conv_transpose2d(frames, weight.flatten(1, 2), None, stride[1:], 0, 0, groups,
+                                    dilation[1:])
+    image = tuple(shares.shape[2:])
+    shares = shares.reshape(count, depth, -1, weight.shape[2], image[0] * image[1])
+    shares = shares.permute(3, 0, 2, 1, 4)  # [kd, N, O, D, H' W']
+    if stride[0] > 1:  # zeros between the frames
+        spread = pad(shares.unsqueeze(4), (0, 0, 0, stride[0] - 1))
+        shares = spread.flatten(3, 4).narrow(3, 0, (depth - 1) * stride[0] + 1)
+    shares = shares.unflatten(4, image)
+    found = shares.narrow(0, 0, 0).sum()  # 0, with a history even if no share meets the output
+    found = (found if bias is None else found + bias.reshape(-1, 1, 1, 1)).expand(
+        count, shares.shape[2], *sizes)
+    images = [side for axis in (2, 1) for side in (
+        -padding[axis], sizes[axis] - shares.shape[3 + axis] + padding[axis])]
+    for z in range(weight.shape[2]):
+        before = z * dilation[0] - padding[0]
+        after = sizes[0] - shares.shape[3] - before
+        if max(before, after) < sizes[0]:  # else all of it lies beside the output
+            found = found + pad(shares[z], (*images, before, after))
+    return found
+
+
+conv_transpose3d = with_batch(_conv_transpose3d, 3)
+conv_transpose3d.__doc__ = "The transpose of conv3d(): weight [C, O / groups, kd, kh, kw]."
+
+
 def _windows(input, kernel, dilation, padding, stride, value=0.0):  # noqa: A002
     """[N, C, kh kw, H', W']: the values of each window, and where windows begin."""
     if input.ndim != 4:

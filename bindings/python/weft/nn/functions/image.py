@@ -5,6 +5,7 @@ import warnings
 from weft import _core
 from weft.nn.functions.conv import tuple_of
 from weft.nn.functions.pool import adaptive_avg_pool1d, adaptive_avg_pool2d
+from weft.nn.functions.pool3d import adaptive_avg_pool3d
 
 
 def _sizes(input, size, scale_factor, recompute):  # noqa: A002
@@ -51,16 +52,19 @@ def _cubic(length, size, align_corners, dtype):
 
 def interpolate(input, size=None, scale_factor=None, mode="nearest",  # noqa: A002
                 align_corners=None, recompute_scale_factor=None, antialias=False):
-    """[N, C, L] or [N, C, H, W] at another size: nearest, linear, bilinear, bicubic or area."""
+    """[N, C, L], [N, C, H, W] or [N, C, D, H, W] at another size: nearest, area, linear, bilinear,
+    bicubic or trilinear."""
     axes = input.ndim - 2
-    modes = {1: ("nearest", "linear", "area"),
-             2: ("nearest", "bilinear", "bicubic", "area")}.get(axes)
+    modes = {1: ("nearest", "linear", "area"), 2: ("nearest", "bilinear", "bicubic", "area"),
+             3: ("nearest", "trilinear", "area")}.get(axes)
     if modes is None or mode not in modes or antialias:
         raise _core.InvalidArgumentError(
-            f"[interpolate] expected [N, C, L] with mode nearest, linear or area, or [N, C, H, W] "
-            f"with nearest, bilinear, bicubic or area, without antialias; got shape "
-            f"{list(input.shape)}, {mode}")
+            f"[interpolate] expected mode nearest or area, linear of [N, C, L], bilinear or bicubic "
+            f"of [N, C, H, W], or trilinear of [N, C, D, H, W], without antialias; got {mode} of "
+            f"shape {list(input.shape)}")
     sizes = _sizes(input, size, scale_factor, recompute_scale_factor)
+    if axes == 3:
+        return _volume(input, sizes, mode, align_corners)
     if mode == "area":
         return (adaptive_avg_pool1d if axes == 1 else adaptive_avg_pool2d)(input, sizes)
     if mode == "bicubic":
@@ -73,9 +77,30 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest",  # noqa: A0
     return _core.interpolate(input.unsqueeze(2), (1, *sizes), kind, bool(align_corners)).squeeze(2)
 
 
+def _volume(input, sizes, mode, align_corners):  # noqa: A002
+    """interpolate() of [N, C, D, H, W]: of each image, and then along the depth."""
+    if mode == "area":
+        return adaptive_avg_pool3d(input, sizes)
+    image, line = ("bilinear", "linear") if mode == "trilinear" else (mode, mode)
+    images = interpolate(input.flatten(1, 2), sizes[1:], None, image, align_corners)
+    lines = images.unflatten(1, tuple(input.shape[1:3])).movedim(2, -1)
+    found = interpolate(lines.flatten(1, 3), sizes[:1], None, line, align_corners)
+    return found.reshape(*lines.shape[:-1], sizes[0]).movedim(-1, 2)
+
+
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):  # noqa: A002
     """The old name of interpolate()."""
     return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input, size=None, scale_factor=None):  # noqa: A002
+    """interpolate() of the mode nearest."""
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(input, size=None, scale_factor=None):  # noqa: A002
+    """interpolate() of the mode bilinear, with align_corners."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
 
 
 def pixel_shuffle(input, upscale_factor):  # noqa: A002

@@ -1,6 +1,7 @@
-"""Pooling with PyTorch's arguments, and its way back."""
+"""Pooling with PyTorch's arguments."""
 from weft import _core
-from weft.nn.functions.conv import _windows, tuple_of, with_batch
+from weft.nn.functions.conv import tuple_of, with_batch
+from weft.nn.functions.pool_places import max_of_parts, max_of_windows
 
 max_pool1d_values = with_batch(_core.max_pool1d, 1)
 max_pool2d_values = with_batch(_core.max_pool2d, 2)
@@ -8,20 +9,8 @@ avg_pool1d = with_batch(_core.avg_pool1d, 1)
 avg_pool1d.__doc__ = "The mean of each window of [N, C, L]."
 adaptive_avg_pool1d = with_batch(_core.adaptive_avg_pool1d, 1)
 adaptive_avg_pool1d.__doc__ = "Means of windows that cover [N, C, L]."
-adaptive_max_pool1d = with_batch(_core.adaptive_max_pool1d, 1)
-adaptive_max_pool1d.__doc__ = "Extremes of windows that cover [N, C, L]."
+_adaptive_max_pool1d = with_batch(_core.adaptive_max_pool1d, 1)
 _avg_pool2d = with_batch(_core.avg_pool2d, 2)
-
-
-def _max_of_windows(input, kernel, stride, padding, dilation):  # noqa: A002
-    """(values, places in each image) of max-pooling by explicit windows."""
-    height, width = input.shape[2:]
-    options = (kernel, dilation, padding, stride)
-    places = _core.arange(height * width).reshape(1, 1, height, width)
-    at = _windows(places.float() if height * width < 2 ** 24 else places.double(), *options, -1)
-    values, which = _windows(input, *options, -float("inf")).max(2)
-    rows = at.expand(input.shape[0], input.shape[1], *at.shape[2:])
-    return values, rows.gather(2, which.unsqueeze(2)).squeeze(2).long()
 
 
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1,  # noqa: A002
@@ -31,12 +20,8 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1,  # noqa: 
         dilation, ceil_mode = 1, dilation
     if tuple_of(dilation, 2) == (1, 1) and not return_indices:
         return max_pool2d_values(input, kernel_size, stride, padding, ceil_mode)
-    if ceil_mode:
-        raise _core.InvalidArgumentError(
-            "[max_pool2d] expected ceil_mode=False beside dilation or return_indices: pad the "
-            "image with F.pad()")
-    found = _max_of_windows(input if input.ndim == 4 else input.unsqueeze(0), kernel_size,
-                            kernel_size if stride is None else stride, padding, dilation)
+    found = max_of_windows(input if input.ndim == 4 else input.unsqueeze(0), kernel_size,
+                           kernel_size if stride is None else stride, padding, dilation, ceil_mode)
     values, places = found if input.ndim == 4 else (each.squeeze(0) for each in found)
     return (values, places) if return_indices else values
 
@@ -51,19 +36,6 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1,  # noqa: 
     found = max_pool2d(input.unsqueeze(-2), (1, *kernel), (1, *step), (0, *tuple_of(padding, 1)),
                        (1, *tuple_of(dilation, 1)), ceil_mode, return_indices)
     return tuple(each.squeeze(-2) for each in found) if return_indices else found.squeeze(-2)
-
-
-def max_unpool2d(input, indices, kernel_size, stride=None, padding=0,  # noqa: A002
-                 output_size=None):
-    """The values at the places that max_pool2d(return_indices=True) gave, 0 elsewhere."""
-    kernel, padding = tuple_of(kernel_size, 2), tuple_of(padding, 2)
-    stride = kernel if stride is None else tuple_of(stride, 2)
-    sizes = output_size[-2:] if output_size is not None else [
-        (count - 1) * s - 2 * p + k
-        for count, s, p, k in zip(input.shape[-2:], stride, padding, kernel)]
-    lead = tuple(input.shape[:-2])
-    flat = _core.zeros(*lead, sizes[0] * sizes[1], dtype=input.dtype)
-    return flat.scatter(-1, indices.flatten(-2), input.flatten(-2)).reshape(*lead, *sizes)
 
 
 def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False,  # noqa: A002
@@ -95,11 +67,38 @@ def _adaptive_2d(native, documentation):
 
 adaptive_avg_pool2d = _adaptive_2d(_core.adaptive_avg_pool2d,
                                    "Means of windows that cover the image.")
-adaptive_max_pool2d = _adaptive_2d(_core.adaptive_max_pool2d, "Extremes of windows that cover it.")
+_adaptive_max_pool2d = _adaptive_2d(_core.adaptive_max_pool2d, "")
+
+
+def adaptive_max_pool2d(input, output_size, return_indices=False):  # noqa: A002
+    """Extremes of windows that cover the image; with return_indices also their places."""
+    if not return_indices:
+        return _adaptive_max_pool2d(input, output_size)
+    sizes = [length if size is None else size for size, length in
+             zip(tuple_of(output_size, 2), input.shape[-2:])]
+    return max_of_parts(input, sizes)
+
+
+def adaptive_max_pool1d(input, output_size, return_indices=False):  # noqa: A002
+    """Extremes of windows that cover [N, C, L]; with return_indices also their places."""
+    if not return_indices:
+        return _adaptive_max_pool1d(input, output_size)
+    found = max_of_parts(input.unsqueeze(-2), [1, *tuple_of(output_size, 1)])
+    return tuple(each.squeeze(-2) for each in found)
+
+
+def _norms(powers, area, norm_type):
+    return (powers * area) ** (1.0 / norm_type)
 
 
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):  # noqa: A002
-    """The norm of each window."""
+    """The norm of each window: the root of the sum of powers."""
     kernel = tuple_of(kernel_size, 2)
-    powers = avg_pool2d(input ** norm_type, kernel_size, stride, 0, ceil_mode)
-    return (powers.relu() * (kernel[0] * kernel[1])) ** (1.0 / norm_type)
+    return _norms(avg_pool2d(input ** norm_type, kernel_size, stride, 0, ceil_mode),
+                  kernel[0] * kernel[1], norm_type)
+
+
+def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):  # noqa: A002
+    """The norm of each window of [N, C, L]: the root of the sum of powers."""
+    return _norms(avg_pool1d(input ** norm_type, kernel_size, stride, 0, ceil_mode),
+                  tuple_of(kernel_size, 1)[0], norm_type)

@@ -17,6 +17,28 @@ def _of_both(name, input, of_images, of_depth):  # noqa: A002
     return found.reshape(*input.shape[:-3], *found.shape[1:])
 
 
+def _with_places(name, input, of_images, of_depth):  # noqa: A002
+    """The same for functions that give (values, places); the places count through each volume."""
+    area = input.shape[-2] * input.shape[-1]
+    places = []
+
+    def images(x):
+        values, within = of_images(x)
+        places.append(within.movedim(1, -1).flatten(1, 2))
+        return values
+
+    def depth(x):
+        values, frames = of_depth(x)
+        frames = frames.clamp(min=0)  # windows that lie in the padding alone have no place
+        places.append(places[0].gather(-1, frames) + frames * area)
+        return values
+
+    values = _of_both(name, input, images, depth)
+    shape = values.shape[-3:]
+    at = places[1].unflatten(1, tuple(shape[1:])).movedim(-1, 1)
+    return values, at.reshape(values.shape)
+
+
 def _split(*settings):
     """The first number of each setting, and the other two."""
     triples = [None if each is None else tuple_of(each, 3) for each in settings]
@@ -26,10 +48,11 @@ def _split(*settings):
 def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1,  # noqa: A002
                ceil_mode=False, return_indices=False):
     """The largest value of each window of [N, C, D, H, W]."""
-    if return_indices:
-        raise _core.InvalidArgumentError(
-            "[max_pool3d] expected return_indices=False: places in volumes are not kept")
     lines, images = _split(kernel_size, stride, padding, dilation)
+    if return_indices:
+        return _with_places(
+            "max_pool3d", input, lambda x: pool.max_pool2d(x, *images, ceil_mode, True),
+            lambda x: pool.max_pool1d(x, *lines, ceil_mode, True))
     return _of_both("max_pool3d", input, lambda x: pool.max_pool2d(x, *images, ceil_mode),
                     lambda x: pool.max_pool1d(x, *lines, ceil_mode))
 
@@ -47,20 +70,25 @@ def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False,  # n
     return mean * (lines[0] * images[0][0] * images[0][1] / divisor_override)
 
 
-def _adaptive(name, of_images, of_depth, documentation):
-    def function(input, output_size):  # noqa: A002
-        sizes = [length if size is None else size for size, length in
-                 zip(tuple_of(output_size, 3), input.shape[-3:])]
-        return _of_both(name, input, lambda x: of_images(x, tuple(sizes[1:])),
-                        lambda x: of_depth(x, sizes[0]))
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = documentation
-    return function
+def _sizes(output_size, input):  # noqa: A002
+    sizes = [length if size is None else size for size, length in
+             zip(tuple_of(output_size, 3), input.shape[-3:])]
+    return sizes[0], tuple(sizes[1:])
 
 
-adaptive_avg_pool3d = _adaptive("adaptive_avg_pool3d", pool.adaptive_avg_pool2d,
-                                pool.adaptive_avg_pool1d, "Means of windows that cover the volume.")
-adaptive_max_pool3d = _adaptive("adaptive_max_pool3d", pool.adaptive_max_pool2d,
-                                pool.adaptive_max_pool1d,
-                                "Extremes of windows that cover the volume.")
+def adaptive_avg_pool3d(input, output_size):  # noqa: A002
+    """Means of windows that cover the volume."""
+    depth, image = _sizes(output_size, input)
+    return _of_both("adaptive_avg_pool3d", input, lambda x: pool.adaptive_avg_pool2d(x, image),
+                    lambda x: pool.adaptive_avg_pool1d(x, depth))
+
+
+def adaptive_max_pool3d(input, output_size, return_indices=False):  # noqa: A002
+    """Extremes of windows that cover the volume; with return_indices also their places."""
+    depth, image = _sizes(output_size, input)
+    if return_indices:
+        return _with_places("adaptive_max_pool3d", input,
+                            lambda x: pool.adaptive_max_pool2d(x, image, True),
+                            lambda x: pool.adaptive_max_pool1d(x, depth, True))
+    return _of_both("adaptive_max_pool3d", input, lambda x: pool.adaptive_max_pool2d(x, image),
+                    lambda x: pool.adaptive_max_pool1d(x, depth))

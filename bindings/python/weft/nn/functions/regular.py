@@ -47,9 +47,27 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):  # noqa: A002
         return input
     if inplace:
         return over(input, alpha_dropout, p, True)
+    return _alpha_dropped(input, p, input.shape)
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):  # noqa: A002
+    """alpha_dropout() of whole channels of [N, C, ...]."""
+    _probability("feature_alpha_dropout", p)
+    if not training or p == 0.0:
+        return input
+    if inplace:
+        return over(input, feature_alpha_dropout, p, True)
+    if input.ndim < 2:
+        raise _core.InvalidArgumentError("[feature_alpha_dropout] expected at least 2 axes, got "
+                                         f"shape {list(input.shape)}")
+    return _alpha_dropped(input, p, (*input.shape[:2], *[1] * (input.ndim - 2)))
+
+
+def _alpha_dropped(input, p, shape):  # noqa: A002
+    """alpha_dropout() by a draw of that shape."""
     if p == 1.0:
         return input * 0.0
-    keep = _core.bernoulli(_core.full(input.shape, 1.0 - p, dtype=input.dtype))
+    keep = _core.bernoulli(_core.full(shape, 1.0 - p, dtype=input.dtype))
     scale = ((1.0 - p) * (1.0 + p * _ALPHA ** 2)) ** -0.5
     return (input * keep + _ALPHA * (1.0 - keep)) * scale - scale * p * _ALPHA
 
