@@ -168,6 +168,8 @@ class FunctionContext:
         self.needs_input_grad = needs_input_grad
         self.saved_tensors = ()
         self._to_save = ()
+        self._constant = ()
+        self._materialize = True
 
     def save_for_backward(self, *tensors):
         """Keeps tensors (or None) for backward(), where saved_tensors has them."""
@@ -177,12 +179,30 @@ class FunctionContext:
         self._to_save = tensors
 
     def mark_non_differentiable(self, *tensors):
-        """For PyTorch's sake: a Function has one output here."""
+        """These outputs take no gradient."""
+        for tensor in tensors:
+            if not isinstance(tensor, Tensor):
+                raise TypeError("mark_non_differentiable() expects outputs that are tensors, got "
+                                f"{type(tensor)}")
+        self._constant = tensors
+
+    def set_materialize_grads(self, value):
+        """Whether backward() gets zeros, as it does unless this is False, or None for an output that
+        got no gradient."""
+        self._materialize = bool(value)
+
+    def _gradients(self, outputs, arrived):
+        """What backward() gets for each output, of which (shape, dtype) is known, or None for what is
+        no tensor: `arrived`, by place, else zeros or None."""
+        return [arrived[i] if arrived.get(i) is not None
+                else _core.zeros(output[0], dtype=output[1]) if self._materialize and output
+                else None for i, output in enumerate(outputs)]
 
 
 class Function:
-    """An operation of one's own: derive, write forward(ctx, ...) and backward(ctx, grad) as static
-    methods, and call apply(...). One output; backward gives a gradient (or None) an argument."""
+    """An operation of one's own: derive, write forward(ctx, ...) and backward(ctx, *grads) as static
+    methods, and call apply(...). forward gives a tensor or a tuple, whose parts may be other objects,
+    too; backward gets a gradient an output and gives one (or None) an argument."""
 
     def __call__(self, *args):
         raise TypeError(f"call {type(self).__name__}.apply(...): a Function has no objects")
@@ -193,7 +213,7 @@ class Function:
         raise NotImplementedError("a Function needs a static method forward(ctx, ...)")
 
     @staticmethod
-    def backward(ctx, grad_output):
+    def backward(ctx, *grad_outputs):
         """The gradients of forward()'s arguments."""
         raise NotImplementedError("a Function needs a static method backward(ctx, grad)")
 
@@ -204,17 +224,26 @@ class Function:
         context = FunctionContext(tuple(
             isinstance(argument, Tensor) and argument.requires_grad for argument in args))
         with no_grad():
-            output = cls.forward(context, *args)
-        if not isinstance(output, Tensor):
-            raise TypeError(f"{cls.__name__}.forward() must give one tensor, got {type(output)}")
-
+            result = cls.forward(context, *args)
+        outputs = list(result) if isinstance(result, tuple) else [result]
         saved, context._to_save = context._to_save, ()
+        # Those that get a history.
+        chosen = [i for i, output in enumerate(outputs)
+                  if isinstance(output, Tensor) and output.is_floating_point()
+                  and not any(output is constant for constant in context._constant)]
+        if not any(isinstance(output, Tensor) for output in outputs):
+            raise TypeError(f"{cls.__name__}.forward() must give a tensor, or a tuple with one, got "
+                            f"{type(result)}")
+        present = [tensor is not None for tensor in saved]
+        like = [(output.shape, output.dtype) if isinstance(output, Tensor) else None
+                for output in outputs]
 
-        def run(now, gradient):
+        def run(now, gradients):
+            arrived = dict(zip(chosen, gradients))
             context.saved_tensors = tuple(
-                None if kept is None else tensor for kept, tensor in zip(present, now))
+                tensor if kept else None for kept, tensor in zip(present, now))
             try:
-                given = cls.backward(context, gradient)
+                given = cls.backward(context, *context._gradients(like, arrived))
             finally:
                 context.saved_tensors = ()
             given = given if isinstance(given, (tuple, list)) else (given,)
@@ -224,9 +253,18 @@ class Function:
                     f"argument of forward(), got {len(given)}")
             return [given[i] for i in places]
 
-        present = [None if tensor is None else True for tensor in saved]
-        return _core._apply_function(cls.__name__, output, [args[i] for i in places], list(saved),
-                                     run)
+        inputs = [args[i] for i in places]
+        if len(outputs) == 1 and chosen:
+            found = [_core._apply_function(cls.__name__, outputs[0], inputs, list(saved),
+                                           lambda now, gradient: run(now, [gradient]))]
+        elif chosen:
+            found = _core._apply_functions(cls.__name__, [outputs[i] for i in chosen], inputs,
+                                           list(saved), run)
+        else:
+            found = []
+        for i, output in zip(chosen, found):
+            outputs[i] = output
+        return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
 
 def checkpoint(function, *inputs):

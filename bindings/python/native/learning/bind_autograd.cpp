@@ -1,5 +1,6 @@
 // Gradients: no_grad, weft.autograd.grad, and operations written in Python.
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -49,14 +50,13 @@ class GradMode {
   std::optional<NoGrad> disabled_;
 };
 
-// The gradients that `backward` of a Python function gives, None as undefined ones.
-TensorList run_backward_of_all(const std::shared_ptr<PyObject>& backward,
-                               const FunctionContext& context, std::size_t saved_count,
-                               const Tensor& dy) {
-  const py::gil_scoped_acquire acquired;
+// The gradients that `backward` of a Python function gives, None as undefined ones; `arrived` is
+// what it gets of the outputs' gradients.
+TensorList gradients_by(const std::shared_ptr<PyObject>& backward, const FunctionContext& context,
+                        std::size_t saved_count, const py::object& arrived) {
   py::list saved;
   for (std::size_t i = 0; i < saved_count; ++i) saved.append(context.saved(i));
-  const py::list given = py::handle(backward.get())(py::tuple(saved), dy);
+  const py::list given = py::handle(backward.get())(py::tuple(saved), arrived);
   TensorList gradients;
   for (const py::handle gradient : given) {
     gradients.push_back(gradient.is_none() ? Tensor() : required_tensor(gradient));
@@ -64,18 +64,47 @@ TensorList run_backward_of_all(const std::shared_ptr<PyObject>& backward,
   return gradients;
 }
 
+// What both kinds of functions need.
+struct AppliedFunction {
+  AppliedFunction(const TensorList& inputs, const std::vector<OptionalTensor>& saved,
+                  const py::function& backward)
+      : context(std::make_shared<FunctionContext>()), kept(keep(backward.ptr())) {
+    for (const OptionalTensor& tensor : saved) context->save(tensor.value_or(Tensor()));
+    for (const Tensor& input : inputs) pointers.push_back(&input);
+  }
+  std::shared_ptr<FunctionContext> context;
+  std::shared_ptr<PyObject> kept;
+  std::vector<const Tensor*> pointers;
+};
+
 // `output`, computed without history from `inputs`, with a history that calls backward(saved, dy).
 Tensor apply_function(const std::string& name, const Tensor& output, const TensorList& inputs,
                       const std::vector<OptionalTensor>& saved, const py::function& backward) {
-  const auto context = std::make_shared<FunctionContext>();
-  for (const OptionalTensor& tensor : saved) context->save(tensor.value_or(Tensor()));
-  std::vector<const Tensor*> pointers;
-  for (const Tensor& input : inputs) pointers.push_back(&input);
-  const std::shared_ptr<PyObject> kept = keep(backward.ptr());
-  return apply_context(lasting(name), context, output, pointers,
-                       [kept, count = saved.size()](const FunctionContext& now, const Tensor& dy) {
-                         return run_backward_of_all(kept, now, count, dy);
-                       });
+  const AppliedFunction applied(inputs, saved, backward);
+  return apply_context(
+      lasting(name), applied.context, output, applied.pointers,
+      [kept = applied.kept, count = saved.size()](const FunctionContext& now, const Tensor& dy) {
+        const py::gil_scoped_acquire acquired;
+        return gradients_by(kept, now, count, py::cast(dy));
+      });
+}
+
+// The same for several outputs: backward(saved, [dy, ...]), None where an output got no gradient.
+TensorList apply_functions(const std::string& name, const TensorList& outputs,
+                           const TensorList& inputs, const std::vector<OptionalTensor>& saved,
+                           const py::function& backward) {
+  const AppliedFunction applied(inputs, saved, backward);
+  return apply_context_many(
+      lasting(name), applied.context, outputs, applied.pointers,
+      [kept = applied.kept, count = saved.size()](const FunctionContext& now,
+                                                  std::span<const Tensor> dys) {
+        const py::gil_scoped_acquire acquired;
+        py::list arrived;
+        for (const Tensor& dy : dys) {
+          arrived.append(dy.defined() ? py::cast(dy) : py::object(py::none()));
+        }
+        return gradients_by(kept, now, count, arrived);
+      });
 }
 
 py::tuple gradients_of(const TensorList& outputs, const TensorList& inputs,
@@ -161,6 +190,8 @@ void bind_autograd(py::module_& module) {
   module.def("is_grad_enabled", &grad_enabled,
              "Whether operations of this thread record a history.");
   module.def("_apply_function", apply_function, py::arg("name"), py::arg("output"),
+             py::arg("inputs"), py::arg("saved"), py::arg("backward"));
+  module.def("_apply_functions", apply_functions, py::arg("name"), py::arg("outputs"),
              py::arg("inputs"), py::arg("saved"), py::arg("backward"));
   module.def("_grad", gradients_of, py::arg("outputs"), py::arg("inputs"),
              py::arg("grad_outputs") = py::none(), py::arg("retain_graph") = false,

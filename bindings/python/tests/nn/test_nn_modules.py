@@ -70,6 +70,62 @@ class Hooks(unittest.TestCase):
             self.assertEqual(float(x.grad.abs().sum()), 0.0)
 
 
+class SeveralTensors(unittest.TestCase):
+    """Backward hooks of a module with several inputs and outputs."""
+
+    @staticmethod
+    def seen(namespace, library, used):
+        class Both(library.Module):
+            def forward(self, x, factor, y):
+                return x * factor, (x * y).sum(1), y + 1
+
+        module, log = Both(), []
+
+        def note(module, into, out):
+            log.append([None if each is None else float(each.sum()) for each in (*into, *out)])
+            return tuple(None if each is None else each * 3 for each in into)
+
+        module.register_full_backward_hook(note)
+        module.register_full_backward_hook(lambda module, into, out: (
+            into[0], None, None if into[2] is None else into[2] + 1))
+        leaves = [namespace.tensor(array(4, 3, seed=seed), requires_grad=True) for seed in (1, 2)]
+        outputs = module(leaves[0] * 2, 5.0, leaves[1] * 2)
+        sum((outputs[i] ** 2).sum() for i in used).backward()
+        return log, [None if leaf.grad is None else leaf.grad.numpy() for leaf in leaves]
+
+    def test_all_gradients_may_be_replaced(self):
+        x, y = array(4, 3, seed=1), array(4, 3, seed=2)
+        log, gradients = self.seen(weft, nn, (0,))
+        assert_close(gradients[0], 2 * 3 * 2 * 25 * 2 * x, 1e-4, 1e-4)
+        assert_close(gradients[1], np.full_like(y, 2.0), 1e-6, 1e-6)
+        self.assertEqual([log[0][1], *log[0][4:]], [None] * 3)
+        _, gradients = self.seen(weft, nn, (2,))
+        assert_close(gradients[1], 2 * (3 * 2 * (2 * y + 1) + 1), 1e-4, 1e-4)
+
+    @needs_torch
+    def test_pytorch(self):
+        for used in ((0, 1, 2), (0,), (1, 2), (2,)):
+            (mine, gradients), (theirs, wanted) = (self.seen(weft, nn, used),
+                                                   self.seen(torch, torch.nn, used))
+            self.assertEqual(len(mine), len(theirs))
+            for row, other in zip(mine, theirs):
+                self.assertEqual([each is None for each in row], [each is None for each in other])
+                assert_close([each for each in row if each is not None],
+                             [each for each in other if each is not None], 1e-4, 1e-4)
+            for a, b in zip(gradients, wanted):
+                self.assertEqual(a is None, b is None)
+                if b is not None:
+                    assert_close(a, b, 1e-4, 1e-4)
+
+    def test_what_is_refused(self):
+        for given, takes, what in (((1, 2, 3), True, "expected 1 gradients, .*inputs of Linear"),
+                                   (weft.ones(2), False, "no input of Linear takes a gradient")):
+            model = nn.Linear(3, 2)
+            model.register_full_backward_hook(lambda *_, given=given: given)
+            with self.assertRaisesRegex(weft.InvalidArgumentError, what):
+                model(weft.ones(4, 3, requires_grad=takes)).sum().backward()
+
+
 class States(unittest.TestCase):
     def test_what_does_not_fit_is_reported(self):
         model = net(nn)

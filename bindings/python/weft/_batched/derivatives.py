@@ -82,6 +82,25 @@ def _apply_function(level, name, output, inputs, saved, backward):
         [each._value if own else each for each, own in zip(saved, batched)], run))
 
 
+@rule("_apply_functions")
+def _apply_functions(level, name, outputs, inputs, saved, backward):
+    """The same for several outputs."""
+    batched = [each is not None and has(level, each) for each in saved]
+    stack = levels.active()[:level.depth + 1]
+
+    def run(now, gradients):
+        with levels.resumed(stack):
+            found = backward(
+                tuple(wrap(level, each) if own else each for each, own in zip(now, batched)),
+                [None if each is None else wrap(level, each) for each in gradients])
+            return [None if each is None else values(level, each) for each in found]
+
+    found = _core._apply_functions(
+        name, [values(level, each) for each in outputs], [values(level, each) for each in inputs],
+        [each._value if own else each for each, own in zip(saved, batched)], run)
+    return [wrap(level, each) for each in found]
+
+
 @rule("backward")
 def _backward(level, *args, **keywords):
     no_rule("backward", "use weft.func.grad(), or weft.autograd.grad(), which give the gradients of "

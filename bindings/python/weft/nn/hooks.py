@@ -45,16 +45,17 @@ def _as_tuple(value):
 
 
 class _Watch(Function):
-    """x itself; what comes back goes through a function of gradients."""
+    """Tensors themselves; what comes back goes through a function of all their gradients."""
 
     @staticmethod
-    def forward(ctx, x, seen):
+    def forward(ctx, seen, materialize, *tensors):
         ctx.seen = seen
-        return x.detach().clone()
+        ctx.set_materialize_grads(materialize)
+        return tuple(x.detach().clone() for x in tensors)
 
     @staticmethod
-    def backward(ctx, grad):
-        return ctx.seen(grad), None
+    def backward(ctx, *gradients):
+        return (None, None, *ctx.seen(gradients))
 
 
 class _BackwardPass:
@@ -63,69 +64,69 @@ class _BackwardPass:
 
     def __init__(self, module, pre_hooks, hooks):
         self._module, self._pre_hooks, self._hooks = module, pre_hooks, hooks
-        self._outputs, self._inputs = {}, {}
-        self._places_in, self._places_out = [], []
-        self._count_in = self._count_out = 0
+        self._places_in, self._count_in, self._outputs = [], 0, ()
+
+    def _watched(self, values, seen, materialize):
+        """(values, places): those of `values` that take a gradient, watched; at these places. Where
+        no gradient arrives, seen() gets zeros or, unless `materialize`, None."""
+        places = [i for i, x in enumerate(values)
+                  if isinstance(x, _core.Tensor) and x.requires_grad]
+        if not places or not _core.is_grad_enabled():
+            return tuple(values), []
+
+        def seen_all(gradients):
+            found = dict(zip(places, gradients))
+            changed = seen(tuple(found.get(i) for i in range(len(values))))
+            return [changed[i] for i in places]
+
+        watched = list(values)
+        for i, x in zip(places,
+                        _Watch.apply(seen_all, materialize, *(values[i] for i in places))):
+            watched[i] = x
+        return tuple(watched), places
 
     def watch_inputs(self, inputs):
         """The inputs, watched where a gradient reaches them."""
         self._count_in = len(inputs)
-        self._places_in = [i for i, x in enumerate(inputs)
-                           if isinstance(x, _core.Tensor) and x.requires_grad]
-        if not _core.is_grad_enabled():
-            self._places_in = []
-        return tuple(_Watch.apply(x, lambda grad, i=i: self._input_seen(i, grad))
-                     if i in self._places_in else x for i, x in enumerate(inputs))
+        watched, self._places_in = self._watched(inputs, self._inputs_seen, True)
+        return watched
 
     def watch_outputs(self, result):
         """The result, tensors in it watched; one tensor or a tuple of them."""
         outputs = _as_tuple(result)
-        self._count_out = len(outputs)
-        self._places_out = [i for i, y in enumerate(outputs)
-                            if isinstance(y, _core.Tensor) and y.requires_grad]
-        watched = tuple(_Watch.apply(y, lambda grad, i=i: self._output_seen(i, grad))
-                        if i in self._places_out else y for i, y in enumerate(outputs))
+        self._outputs = (None,) * len(outputs)
+        watched, _ = self._watched(outputs, self._outputs_seen, False)
         return watched if isinstance(result, tuple) else watched[0]
 
-    def _gradients_out(self):
-        return tuple(self._outputs.get(i) for i in range(self._count_out))
-
-    def _output_seen(self, place, grad):
-        if place in self._outputs:  # another backward pass over a graph that was kept
-            self._outputs, self._inputs = {}, {}
-        self._outputs[place] = grad
-        if len(self._outputs) < len(self._places_out):
-            return grad
+    def _outputs_seen(self, gradients):
         for hook in list(self._pre_hooks.values()):
-            changed = hook(self._module, self._gradients_out())
-            if changed is not None:
-                self._replace(_as_tuple(changed), self._outputs, self._places_out, "outputs")
+            gradients = self._replaced(hook(self._module, gradients), gradients, "outputs")
+        self._outputs = gradients
         if not self._places_in:
-            self._call(self._gradients_out())
-        return self._outputs[place]
+            nothing = (None,) * self._count_in
+            for hook in list(self._hooks.values()):
+                changed = hook(self._module, nothing, gradients)
+                if changed is not None and any(each is not None for each in _as_tuple(changed)):
+                    raise _core.InvalidArgumentError(
+                        f"[backward hook] expected None, because no input of "
+                        f"{type(self._module).__name__} takes a gradient, got replaced gradients")
+        return gradients
 
-    def _input_seen(self, place, grad):
-        self._inputs[place] = grad
-        if len(self._inputs) < len(self._places_in):
-            return grad
-        self._call(self._gradients_out())
-        return self._inputs[place]
-
-    def _call(self, outputs):
+    def _inputs_seen(self, gradients):
         for hook in list(self._hooks.values()):
-            given = tuple(self._inputs.get(i) for i in range(self._count_in))
-            changed = hook(self._module, given, outputs)
-            if changed is not None and self._places_in:
-                self._replace(_as_tuple(changed), self._inputs, self._places_in, "inputs")
+            changed = hook(self._module, gradients, self._outputs)
+            gradients = self._replaced(changed, gradients, "inputs")
+        return gradients
 
-    def _replace(self, changed, gradients, places, what):
-        if len(places) > 1:
-            # The others are on their way already.
+    def _replaced(self, changed, gradients, what):
+        if changed is None:
+            return gradients
+        changed = _as_tuple(changed)
+        if len(changed) != len(gradients):
             raise _core.InvalidArgumentError(
-                f"[backward hook] expected None, because {type(self._module).__name__} has "
-                f"{len(places)} {what} with gradients, got replaced gradients: a hook may replace "
-                "that of a single one")
-        gradients[places[0]] = changed[places[0]]
+                f"[backward hook] expected {len(gradients)} gradients, one for each of the {what} "
+                f"of {type(self._module).__name__}, got {len(changed)}")
+        return changed
 
 
 def run(module, args, keywords):
@@ -174,7 +175,7 @@ class Hooked:
 
     def register_full_backward_hook(self, hook, prepend=False):
         """hook(module, grad_input, grad_output) once the inputs' gradients are there; what it gives
-        replaces that of a single input."""
+        replaces them."""
         return self._register("_backward_hooks", hook, prepend)
 
     register_backward_hook = register_full_backward_hook

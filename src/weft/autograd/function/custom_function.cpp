@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "weft/autograd/in_place_history.h"
 #include "weft/autograd/node_access.h"
@@ -21,31 +23,32 @@ void check_gradients(const char* name, std::span<const Tensor> gradients, std::s
                               std::to_string(gradients.size()));
 }
 
-struct Like {
-  Shape shape;
-  DType dtype = DType::kF32;
-};
-
-void check_gradient(const char* name, const Tensor& gradient, const Like& input, int index) {
-  if (gradient.shape() == input.shape && gradient.dtype() == input.dtype) return;
+void check_gradient(const char* name, const Tensor& gradient, const Shape& shape, DType dtype,
+                    int index) {
+  if (gradient.shape() == shape && gradient.dtype() == dtype) return;
   throw std::invalid_argument(
-      std::string("[") + name + "] expected a gradient " + to_string(input.shape) + " " +
-      std::string(to_string(input.dtype)) + " of input " + std::to_string(index) + ", got " +
+      std::string("[") + name + "] expected a gradient " + to_string(shape) + " " +
+      std::string(to_string(dtype)) + " of input " + std::to_string(index) + ", got " +
       to_string(gradient.shape()) + " " + std::string(to_string(gradient.dtype())));
 }
 
 }  // namespace
 
-void FunctionContext::save(const Tensor& tensor) { saved_.push_back({tensor, kOther, {}}); }
+void FunctionContext::save(const Tensor& tensor) { saved_.push_back({tensor, kOther, 0, {}}); }
 
-// Which of the saved tensors are inputs and which the output.
-void FunctionContext::relate(const Array& output, std::span<const Tensor* const> inputs) {
+// Which of the saved tensors are inputs and which outputs.
+void FunctionContext::relate(std::span<const Array> outputs,
+                             std::span<const Tensor* const> inputs) {
   for (Saved& saved : saved_) {
     if (!saved.tensor.defined()) continue;
     for (std::size_t i = 0; i < inputs.size() && saved.input == kOther; ++i) {
       if (same_value(saved.tensor.array(), inputs[i]->array())) saved.input = static_cast<int>(i);
     }
-    if (saved.input == kOther && same_value(saved.tensor.array(), output)) saved.input = kOutput;
+    for (std::size_t i = 0; i < outputs.size() && saved.input == kOther; ++i) {
+      if (!same_value(saved.tensor.array(), outputs[i])) continue;
+      saved.input = kOutput;
+      saved.output = static_cast<int>(i);
+    }
     if (saved.input != kOther) saved.tensor = saved.tensor.detach();
     saved.mark = internal::mark_saved(saved.tensor.array(), saved.input);
   }
@@ -54,7 +57,7 @@ void FunctionContext::relate(const Array& output, std::span<const Tensor* const>
 Tensor FunctionContext::saved(std::size_t index) const {
   const Saved& saved = saved_.at(index);
   if (tensor_gradients_ == nullptr || saved.input == kOther) return saved.tensor;
-  return saved.input == kOutput ? tensor_gradients_->output(saved.tensor.array())
+  return saved.input == kOutput ? tensor_gradients_->output(saved.tensor.array(), saved.output)
                                 : tensor_gradients_->input(saved.input, saved.tensor.array());
 }
 
@@ -62,49 +65,100 @@ bool FunctionContext::needs(int index) const {
   return tensor_gradients_ != nullptr ? tensor_gradients_->needs(index) : gradients_->needs(index);
 }
 
-Tensor apply_context(
-    const char* name, const std::shared_ptr<FunctionContext>& context, const Tensor& output,
-    const std::vector<const Tensor*>& inputs,
-    const std::function<std::vector<Tensor>(const FunctionContext&, const Tensor&)>& backward) {
-  context->relate(output.array(), inputs);
-  std::vector<Like> likes;
-  likes.reserve(inputs.size());
-  for (const Tensor* input : inputs) {
-    likes.push_back(input->defined() ? Like{input->shape(), input->dtype()} : Like{});
-  }
-  // Calls the backward with the context set and hands each gradient on.
-  const auto run = [name, context, backward, likes](const Tensor& dy, const auto& dx,
-                                                    const auto& add) {
-    for (const auto& saved : context->saved_) {
-      if (saved.tensor.defined()) internal::check_saved(saved.mark, name);
+// One call of a function: what its history keeps.
+class FunctionCall {
+ public:
+  FunctionCall(const char* name, const std::shared_ptr<FunctionContext>& context,
+               std::span<const Array> outputs, const std::vector<const Tensor*>& inputs)
+      : name_(name), context_(context) {
+    context->relate(outputs, inputs);
+    likes_.reserve(inputs.size());
+    for (const Tensor* input : inputs) {
+      likes_.push_back(input->defined() ? Like{input->shape(), input->dtype()} : Like{});
     }
-    FunctionContext now = *context;
-    if constexpr (std::is_same_v<std::decay_t<decltype(dx)>, TensorGradients>) {
+  }
+
+  // Hands what `backward` gives, which is called with the context set, on to `dx`.
+  template <class Backward, class Gradients>
+  void run(const Backward& backward, const Gradients& dx) const {
+    constexpr bool kTensors = std::is_same_v<Gradients, TensorGradients>;
+    for (const auto& saved : context_->saved_) {
+      if (saved.tensor.defined()) internal::check_saved(saved.mark, name_);
+    }
+    FunctionContext now = *context_;
+    if constexpr (kTensors) {
       now.tensor_gradients_ = &dx;
     } else {
       now.gradients_ = &dx;
     }
-    const std::vector<Tensor> gradients = backward(now, dy);
-    check_gradients(name, gradients, likes.size());
-    for (std::size_t i = 0; i < likes.size(); ++i) {
+    const std::vector<Tensor> gradients = backward(now);
+    check_gradients(name_, gradients, likes_.size());
+    for (std::size_t i = 0; i < likes_.size(); ++i) {
       const int index = static_cast<int>(i);
       if (!dx.needs(index) || !gradients[i].defined()) continue;
-      check_gradient(name, gradients[i], likes[i], index);
-      add(index, gradients[i]);
+      check_gradient(name_, gradients[i], likes_[i].shape, likes_[i].dtype, index);
+      if constexpr (kTensors) {
+        dx.add(index, gradients[i]);
+      } else {
+        dx.add(index, gradients[i].array());
+      }
     }
+  }
+
+ private:
+  // What a gradient of an input has to be like.
+  struct Like {
+    Shape shape;
+    DType dtype = DType::kF32;
+  };
+  const char* name_;
+  std::shared_ptr<FunctionContext> context_;
+  std::vector<Like> likes_;
+};
+
+Tensor apply_context(
+    const char* name, const std::shared_ptr<FunctionContext>& context, const Tensor& output,
+    const std::vector<const Tensor*>& inputs,
+    const std::function<std::vector<Tensor>(const FunctionContext&, const Tensor&)>& backward) {
+  const FunctionCall call(name, context, {&output.array(), 1}, inputs);
+  const auto run = [call, backward](const Tensor& dy, const auto& dx) {
+    call.run([&](const FunctionContext& now) { return backward(now, dy); }, dx);
   };
   Tensor result = record(
       name, output.array(), inputs,
       [run](const Array& dy, const InputGradients& dx) {
         const NoGrad no_grad;
-        run(Tensor(dy), dx,
-            [&dx](int index, const Tensor& gradient) { dx.add(index, gradient.array()); });
+        run(Tensor(dy), dx);
       },
-      [run](const Tensor& dy, const TensorGradients& dx) {
-        run(dy, dx, [&dx](int index, const Tensor& gradient) { dx.add(index, gradient); });
-      });
+      [run](const Tensor& dy, const TensorGradients& dx) { run(dy, dx); });
   forbid_following(result);
   return result;
+}
+
+std::vector<Tensor> apply_context_many(
+    const char* name, const std::shared_ptr<FunctionContext>& context,
+    const std::vector<Tensor>& outputs, const std::vector<const Tensor*>& inputs,
+    const std::function<std::vector<Tensor>(const FunctionContext&, std::span<const Tensor>)>&
+        backward) {
+  std::vector<Array> arrays;
+  arrays.reserve(outputs.size());
+  for (const Tensor& output : outputs) arrays.push_back(output.array());
+  const FunctionCall call(name, context, arrays, inputs);
+  const auto run = [call, backward](std::span<const Tensor> dy, const auto& dx) {
+    call.run([&](const FunctionContext& now) { return backward(now, dy); }, dx);
+  };
+  std::vector<Tensor> results = record_many(
+      name, std::move(arrays), inputs,
+      [run](std::span<const Array> dy, const InputGradients& dx) {
+        const NoGrad no_grad;
+        std::vector<Tensor> gradients;
+        gradients.reserve(dy.size());
+        for (const Array& each : dy) gradients.push_back(each.defined() ? Tensor(each) : Tensor());
+        run(std::span<const Tensor>(gradients), dx);
+      },
+      [run](std::span<const Tensor> dy, const TensorGradients& dx) { run(dy, dx); });
+  for (const Tensor& result : results) forbid_following(result);
+  return results;
 }
 
 Tensor custom_function(

@@ -50,18 +50,16 @@ class FunctionContext {
   bool needs(int index) const;
 
  private:
-  friend Tensor apply_context(
-      const char* name, const std::shared_ptr<FunctionContext>& context, const Tensor& output,
-      const std::vector<const Tensor*>& inputs,
-      const std::function<std::vector<Tensor>(const FunctionContext&, const Tensor&)>& backward);
+  friend class FunctionCall;
   static constexpr int kOutput = -1;
   static constexpr int kOther = -2;
   struct Saved {
     Tensor tensor;  // without history unless kOther
     int input = kOther;
+    int output = 0;  // kOutput: which
     internal::SavedMark mark;
   };
-  void relate(const Array& output, std::span<const Tensor* const> inputs);
+  void relate(std::span<const Array> outputs, std::span<const Tensor* const> inputs);
   std::vector<Saved> saved_;
   // During the backward.
   const InputGradients* gradients_ = nullptr;
@@ -73,6 +71,14 @@ Tensor apply_context(
     const char* name, const std::shared_ptr<FunctionContext>& context, const Tensor& output,
     const std::vector<const Tensor*>& inputs,
     const std::function<std::vector<Tensor>(const FunctionContext&, const Tensor&)>& backward);
+
+// The same for several outputs. `backward` gets one gradient for each, undefined where that output
+// got none. Outputs of integer types have no history.
+std::vector<Tensor> apply_context_many(
+    const char* name, const std::shared_ptr<FunctionContext>& context,
+    const std::vector<Tensor>& outputs, const std::vector<const Tensor*>& inputs,
+    const std::function<std::vector<Tensor>(const FunctionContext&, std::span<const Tensor>)>&
+        backward);
 
 namespace internal {
 inline void collect_tensor(std::vector<const Tensor*>& tensors, const Tensor& tensor) {

@@ -283,6 +283,46 @@ TEST(CustomFunction, HasGradientsOfEveryOrder) {
   }
 }
 
+// The root and its inverse, whose gradients are of the outputs.
+std::vector<Tensor> roots(const Tensor& x, std::vector<bool>* arrived = nullptr) {
+  const auto context = std::make_shared<FunctionContext>();
+  std::vector<Tensor> outputs;
+  {
+    const NoGrad no_grad;
+    outputs = {sqrt(x), 1.0 / sqrt(x)};
+  }
+  for (const Tensor& output : outputs) context->save(output);
+  return apply_context_many("roots", context, outputs, {&x},
+                            [arrived](const FunctionContext& saved, std::span<const Tensor> dy) {
+                              if (arrived != nullptr) *arrived = {dy[0].defined(), dy[1].defined()};
+                              const Tensor inverse = saved.saved(1);
+                              Tensor dx;
+                              if (dy[0].defined()) dx = dy[0] * inverse / 2.0;
+                              if (dy[1].defined()) {
+                                const Tensor other = dy[1] * inverse * inverse * inverse * -0.5;
+                                dx = dx.defined() ? dx + other : other;
+                              }
+                              return std::vector<Tensor>{dx};
+                            });
+}
+
+TEST(CustomFunction, SeveralOutputsHaveOneBackward) {
+  const TensorFunction function = [](std::span<const Tensor> in) {
+    const std::vector<Tensor> found = roots(in[0]);
+    return found[0] * found[0] * found[1] + found[1];
+  };
+  const std::vector<Array> inputs = {leaf({0.5, 2, 3}).array()};
+  EXPECT_EQ(gradcheck(function, inputs), "");
+  EXPECT_EQ(gradgradcheck(function, inputs), "");
+  const Tensor x = leaf({4});
+  std::vector<bool> arrived;
+  backward(sum(roots(x, &arrived)[1]));
+  EXPECT_THAT(arrived, ElementsAre(false, true));
+  EXPECT_THAT(x.grad().to_vector<double>(), ElementsAre(DoubleEq(-1.0 / 16)));
+  const NoGrad no_grad;
+  for (const Tensor& output : roots(x)) EXPECT_FALSE(output.requires_grad());
+}
+
 TEST(CustomFunction, RefusesGradientsThatDoNotFit) {
   const Tensor x = leaf({1, 2});
   const auto with = [&](std::vector<Tensor> gradients) {
