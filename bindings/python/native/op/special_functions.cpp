@@ -145,8 +145,8 @@ double hurwitz_zeta(double s, double q) {
   for (int n = 0; n < 10 || at < 10.0; ++n, at += 1.0) sum += std::pow(at, -s);
   sum += std::pow(at, 1.0 - s) / (s - 1.0) + 0.5 * std::pow(at, -s);
   // B_2k / (2k)!.
-  constexpr double kShares[] = {1.0 / 12,         -1.0 / 720,         1.0 / 30240,
-                                -1.0 / 1209600,   1.0 / 47900160,     -691.0 / 1307674368000,
+  constexpr double kShares[] = {1.0 / 12,         -1.0 / 720,     1.0 / 30240,
+                                -1.0 / 1209600,   1.0 / 47900160, -691.0 / 1307674368000,
                                 1.0 / 74724249600};
   double factor = s * std::pow(at, -s - 1.0);
   for (int k = 0; k < 7; ++k) {

@@ -147,8 +147,7 @@ TEST(Matmul, HasTheSameBitsForAnyThreadCount) {
 TEST(Matmul, AColumnHasTheBitsOfTheWholeProduct) {
   for (const Sizes& size : {Sizes{1, 5, 3}, {33, 7, 40}, {150, 90, 700}, {4, 3, 1}}) {
     for (const bool transpose_a : {false, true}) {
-      const Array a =
-          random_array(transpose_a ? Shape{size.k, size.m} : Shape{size.m, size.k}, 20);
+      const Array a = random_array(transpose_a ? Shape{size.k, size.m} : Shape{size.m, size.k}, 20);
       const Array b = random_array({size.k, size.n}, 21);
       Array whole = Array::full({size.m, size.n}, 0.5);
       matmul(a, b, whole, {.transpose_a = transpose_a, .accumulate = true});
