@@ -159,6 +159,28 @@ class SeveralOutputs(unittest.TestCase):
         wanted = weft.stack([slopes(row) for row in x])
         assert_close(got.numpy(), wanted.numpy(), 1e-12)
 
+    def test_outputs_without_a_gradient_within_vmap(self):
+        class Two(weft.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, materialize):
+                ctx.save_for_backward(x)
+                ctx.set_materialize_grads(materialize)
+                return 3 * x, x * x
+
+            @staticmethod
+            def backward(ctx, first, second):
+                x, = ctx.saved_tensors
+                parts = [each * slope for each, slope in ((first, 3.0), (second, 2 * x))
+                         if each is not None]
+                return sum(parts[1:], parts[0]), None
+
+        x = weft.rand(5, 3, dtype=weft.float64)
+        for materialize in (True, False):
+            for part, wanted in ((0, 18 * x), (1, 4 * x ** 3)):
+                got = weft.func.vmap(weft.func.grad(
+                    lambda row: (Two.apply(row, materialize)[part] ** 2).sum()))(x)  # noqa: B023
+                assert_close(got.numpy(), wanted.numpy(), 1e-12)
+
     def test_numerical_derivatives(self):
         _, Roots, _ = make(weft)
         x = (weft.rand(4, dtype=weft.float64) + 0.5).requires_grad_()

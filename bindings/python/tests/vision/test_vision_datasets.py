@@ -321,8 +321,10 @@ class Downloads(Folders):
         with tarfile.open(fileobj=packed, mode="w:gz") as archive:
             record = np.zeros((10000, 3074), np.uint8)
             for name, content in (("train.bin", b""), ("test.bin", record.tobytes()),
-                                  ("fine_label_names.txt", b"x\n" * 100), ("../../out", b"x")):
-                member = tarfile.TarInfo(f"cifar-100-binary/{name}")
+                                  ("fine_label_names.txt", b"x\n" * 100), ("../../out", b"x"),
+                                  ("/../out", b"x"), ("//out", b"x")):
+                member = tarfile.TarInfo(name[1:] if name.startswith("/")
+                                         else f"cifar-100-binary/{name}")
                 member.size = len(content)
                 archive.addfile(member, io.BytesIO(content))
         self.offers["cifar100"] = [self.offer("cifar-100-binary.tar.gz", packed.getvalue())]

@@ -65,39 +65,40 @@ def _one_by_one(level, outputs, given, own, seeds, options):
     return tuple(found)
 
 
-@rule("_apply_function")
-def _apply_function(level, name, output, inputs, saved, backward):
-    """An operation of Python, whose backward pass runs on samples again."""
+def _on_samples(level, saved, backward):
+    """(saved values, backward) of an operation of Python, whose backward pass runs on samples
+    again: it gets one gradient, or a list of them."""
     batched = [each is not None and has(level, each) for each in saved]
     stack = levels.active()[:level.depth + 1]
+
+    def sample_of(value):
+        if isinstance(value, list):
+            return [sample_of(each) for each in value]
+        return None if value is None else wrap(level, value)
 
     def run(now, gradient):
         with levels.resumed(stack):
             found = backward(tuple(wrap(level, each) if own else each
-                                   for each, own in zip(now, batched)), wrap(level, gradient))
+                                   for each, own in zip(now, batched)), sample_of(gradient))
             return [None if each is None else values(level, each) for each in found]
 
+    return [each._value if own else each for each, own in zip(saved, batched)], run
+
+
+@rule("_apply_function")
+def _apply_function(level, name, output, inputs, saved, backward):
+    """An operation of Python."""
     return wrap(level, _core._apply_function(
         name, values(level, output), [values(level, each) for each in inputs],
-        [each._value if own else each for each, own in zip(saved, batched)], run))
+        *_on_samples(level, saved, backward)))
 
 
 @rule("_apply_functions")
 def _apply_functions(level, name, outputs, inputs, saved, backward):
-    """The same for several outputs."""
-    batched = [each is not None and has(level, each) for each in saved]
-    stack = levels.active()[:level.depth + 1]
-
-    def run(now, gradients):
-        with levels.resumed(stack):
-            found = backward(
-                tuple(wrap(level, each) if own else each for each, own in zip(now, batched)),
-                [None if each is None else wrap(level, each) for each in gradients])
-            return [None if each is None else values(level, each) for each in found]
-
+    """The same with several outputs."""
     found = _core._apply_functions(
         name, [values(level, each) for each in outputs], [values(level, each) for each in inputs],
-        [each._value if own else each for each, own in zip(saved, batched)], run)
+        *_on_samples(level, saved, backward))
     return [wrap(level, each) for each in found]
 
 

@@ -2,9 +2,9 @@
 // that it keeps from training.
 //
 // Where it stands: MixCore gives it to combinations that look at what a neighbour's model does
-// (bristle); the simulator's runs the real model, that of tests a closed form. Threads: that of the
-// core, for which it takes as long as a pass forward over the samples. Fails: never; a model that
-// is no numbers gets low scores.
+// (bristle); MixTrainedJudge runs the real model, that of tests is a closed form. Threads: that of
+// the core, for which it takes as long as a pass forward over the samples. Fails: never; a model
+// that is no numbers gets low scores.
 #pragma once
 
 #include <cstddef>

@@ -5,8 +5,8 @@
 // which slices of the flat vector belong to a unit can undo that. All members probe with the same
 // inputs, so that these must be public.
 //
-// Where it stands: MixCore gives it to the combination; the simulator's runs the real model, that
-// of tests a closed form. Threads: that of the core, for which a probe takes as long as a pass
+// Where it stands: MixCore gives it to the combination; MixTrainedProbe runs the real model, that
+// of tests is a closed form. Threads: that of the core, for which a probe takes as long as a pass
 // forward over its inputs. Fails: never; a model that is no numbers gives values that are none.
 #pragma once
 

@@ -1,7 +1,8 @@
 // MixTrainedJudge: how well a model distinguishes a member's classes, by the samples that
 // MixTrainedLearner::hold_out() keeps from its training.
 //
-// Where it stands: MixWorld owns one for each member where the combination needs it. Threads: one
+// Where it stands: MixWorld owns one for each member, and make_mix_tools() makes that of a member
+// over sockets, where the combination needs it. Threads: one
 // owner. Fails: make() as BatchLoader::samples().
 #pragma once
 

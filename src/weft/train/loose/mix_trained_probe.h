@@ -4,7 +4,8 @@
 // The inputs are samples of the training data, evenly spaced, the same for all members: as a set
 // that all have.
 //
-// Where it stands: MixWorld owns one where the combination needs it. Threads: one owner.
+// Where it stands: MixWorld, or make_mix_tools() for a member over sockets, owns one where the
+// combination needs it. Threads: one owner.
 // Fails: make() with kInvalidArgument for a model whose units cannot change places.
 #pragma once
 
