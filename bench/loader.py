@@ -188,7 +188,7 @@ def report(result):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pictures", type=int, default=200)
+    parser.add_argument("--pictures", type=int, default=1000)
     parser.add_argument("--width", type=int, default=512)
     parser.add_argument("--side", type=int, default=128)
     parser.add_argument("--batch", type=int, default=16)

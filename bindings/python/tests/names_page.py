@@ -30,7 +30,6 @@ PARTLY = {
     "Tensor.storage": "address and size only",
     "nn.Embedding": "no `scale_grad_by_freq`; `sparse=True` gives dense gradients",
     "nn.EmbeddingBag": "no `scale_grad_by_freq`; `sparse=True` gives dense gradients",
-    "nn.SyncBatchNorm": "keeps statistics of its own in each member of a swarm",
     "nn.functional.embedding": "no `scale_grad_by_freq`",
     "nn.functional.embedding_bag": "no `scale_grad_by_freq`",
     "nn.functional.grid_sample": "no volumes",

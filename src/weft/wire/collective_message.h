@@ -33,8 +33,8 @@ inline constexpr std::uint32_t kTensorHashesMax = 8192;
 inline constexpr std::size_t kReportBytesMax = 4096;
 inline constexpr std::uint32_t kReportsMax = 4096;  // members of a round
 
-// A round has at most so many exchanges.
-inline constexpr std::size_t kExchangesMax = 16;
+// A round has at most so many exchanges: their number and the place of each are one byte.
+inline constexpr std::size_t kExchangesMax = 250;
 // The limit for the length of one exchange's vector that a message may state.
 inline constexpr std::uint64_t kExchangeElementsMax = std::uint64_t{1} << 48;
 

@@ -39,9 +39,14 @@ void bind_peer(py::module_& module) {
       .def_static("start", &SwarmPeer::start, py::arg("options").none(false))
       .def_static("join", &SwarmPeer::join, py::arg("options").none(false), py::arg("ticket"))
       .def("next", &SwarmPeer::next)
-      .def("begin", &SwarmPeer::begin, py::arg("arrays").none(false), py::arg("weight"))
-      .def("open_parts", &SwarmPeer::open_parts, py::arg("sizes"), py::arg("weight"))
-      .def("contribute", &SwarmPeer::contribute, py::arg("index"), py::arg("array").none(false))
+      .def("begin", &SwarmPeer::begin, py::arg("arrays").none(false), py::arg("weight"),
+           py::arg("apart"))
+      .def("open_parts", &SwarmPeer::open_parts, py::arg("sizes"), py::arg("apart"))
+      .def("weigh", &SwarmPeer::weigh, py::arg("weight"))
+      .def("contribute", &SwarmPeer::contribute, py::arg("index"), py::arg("array").none(false),
+           py::arg("weighted"))
+      .def("early_sums", &SwarmPeer::early_sums, py::arg("index"), py::arg("array").none(false),
+           py::arg("seconds"))
       .def("round_ended", &SwarmPeer::round_ended, py::arg("seconds"))
       .def("finish", &SwarmPeer::finish)
       .def_property_readonly("elements", &SwarmPeer::elements)

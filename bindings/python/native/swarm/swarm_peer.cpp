@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -31,10 +32,11 @@ struct SwarmPeer::Session {
   // Lent to the open round.
   std::vector<ArrayBytes> borrowed;
   std::vector<std::vector<float>> scaled;
-  float own_weight = 1;
-  // Where each part of a round that was opened in parts begins, and the end of the last; which are
-  // not here yet.
+  std::optional<float> own_weight;
+  // Where each array of the open round begins, and the end of the last; how many of the first are
+  // exchanges of their own; which are not here yet.
   std::vector<std::int64_t> part_begins;
+  std::size_t apart = 0;
   std::vector<bool> missing_parts;
   // The sums of the last finished round or "apply" turn; `weight` is the weight of all members.
   std::span<const float> sums;
@@ -109,6 +111,13 @@ std::vector<float> scaled_copy(std::span<const float> values, float weight) {
 // A round has at least one element: who exchanges none sends a zero.
 std::size_t vector_length(std::size_t elements) { return std::max<std::size_t>(elements, 1); }
 
+void check_weight(float weight) {
+  if (!(weight >= 0) || !std::isfinite(weight)) {
+    throw_status(invalid_argument(
+        fmt::format("all_reduce: expected a weight of at least 0, got {}", weight)));
+  }
+}
+
 PeerTurn owned_turn(const Turn& turn) {
   PeerTurn out;
   out.kind = to_string(turn.kind);
@@ -169,51 +178,14 @@ PeerTurn SwarmPeer::next() {
   return owned_turn(*turn);
 }
 
-void SwarmPeer::open_round(Session& session, std::size_t elements, float weight) {
-  if (!(weight >= 0) || !std::isfinite(weight)) {
-    throw_status(invalid_argument(
-        fmt::format("all_reduce: expected a weight of at least 0, got {}", weight)));
-  }
-  const Status begun = session.swarm->begin(static_cast<std::int64_t>(vector_length(elements)));
-  if (!begun.ok()) throw_status(begun);
-  session.borrowed.clear();
-  session.scaled.clear();
-  session.part_begins.clear();
-  session.missing_parts.clear();
-  session.own_weight = weight;
-  static constexpr float kPadding = 0;
-  if (elements == 0) session.swarm->contribute(0, std::span(&kPadding, 1));
-  const Status reported = session.swarm->report(WeightedPart{weight, 0}.encode());
-  if (!reported.ok()) throw_status(reported);
-}
-
-void SwarmPeer::contribute_values(Session& session, std::int64_t offset,
-                                  std::span<const float> values) {
-  const float weight = session.own_weight;
-  if (weight != 1) values = session.scaled.emplace_back(scaled_copy(values, weight));
-  if (!values.empty()) session.swarm->contribute(offset, values);
-}
-
-void SwarmPeer::begin(const py::sequence& arrays, float weight) {
-  const Training training(open());
-  std::vector<ArrayBytes> borrowed;
-  std::size_t elements = 0;
-  for (const py::object array : arrays) {
-    borrowed.emplace_back(array, Access::kWrite);  // as read() will
-    elements += borrowed.back().floats().size();
-  }
-  open_round(*training.operator->(), elements, weight);
-  training->borrowed = std::move(borrowed);
-  std::int64_t offset = 0;
-  for (const ArrayBytes& array : training->borrowed) {
-    contribute_values(*training.operator->(), offset, array.floats());
-    offset += static_cast<std::int64_t>(array.floats().size());
-  }
-}
-
-void SwarmPeer::open_parts(const std::vector<std::int64_t>& sizes, float weight) {
-  const Training training(open());
+void SwarmPeer::open_round(Session& session, const std::vector<std::int64_t>& sizes,
+                           std::size_t apart) {
   constexpr std::int64_t kElementsMax = std::int64_t{1} << 40U;
+  if (apart > sizes.size()) {
+    throw_status(invalid_argument(
+        fmt::format("swarm: expected apart to be at most the number of arrays, {}, got {}",
+                    sizes.size(), apart)));
+  }
   std::vector<std::int64_t> begins = {0};
   for (const std::int64_t size : sizes) {
     if (size < 0 || size > kElementsMax - begins.back()) {
@@ -222,27 +194,105 @@ void SwarmPeer::open_parts(const std::vector<std::int64_t>& sizes, float weight)
     }
     begins.push_back(begins.back() + size);
   }
-  open_round(*training.operator->(), static_cast<std::size_t>(begins.back()), weight);
-  training->part_begins = std::move(begins);
-  training->missing_parts.assign(sizes.size(), true);
+  RoundPlan plan(std::vector<ExchangePlan>{});
+  for (std::size_t i = 0; i < apart; ++i) plan.exchanges.push_back({"all", sizes[i]});
+  const std::int64_t together = begins.back() - begins[apart];
+  // A round has at least one element: who exchanges none sends a zero.
+  const bool pads = begins.back() == 0;
+  if (together > 0 || pads) plan.exchanges.push_back({"all", pads ? 1 : together});
+  const Status begun = session.swarm->begin(plan);
+  if (!begun.ok()) throw_status(begun);
+  session.borrowed.clear();
+  session.scaled.clear();
+  session.part_begins = std::move(begins);
+  session.apart = apart;
+  session.missing_parts.assign(sizes.size(), true);
+  session.own_weight.reset();
+  static constexpr float kPadding = 0;
+  if (pads) session.swarm->contribute(plan.exchanges.size() - 1, 0, std::span(&kPadding, 1));
 }
 
-void SwarmPeer::contribute(std::size_t index, const py::object& array) {
+void SwarmPeer::set_weight(Session& session, float weight) {
+  check_weight(weight);
+  const Status reported = session.swarm->report(WeightedPart{weight, 0}.encode());
+  if (!reported.ok()) throw_status(reported);
+  session.own_weight = weight;
+}
+
+void SwarmPeer::contribute_part(Session& session, std::size_t index, std::span<const float> values,
+                                bool weighted) {
+  session.missing_parts[index] = false;
+  if (values.empty()) return;
+  const float weight = weighted ? *session.own_weight : 1;
+  if (weight != 1) values = session.scaled.emplace_back(scaled_copy(values, weight));
+  const bool own = index < session.apart;
+  const std::int64_t offset =
+      own ? 0 : session.part_begins[index] - session.part_begins[session.apart];
+  session.swarm->contribute(own ? index : session.apart, offset, values);
+}
+
+void SwarmPeer::begin(const py::sequence& arrays, float weight, std::size_t apart) {
+  const Training training(open());
+  std::vector<ArrayBytes> borrowed;
+  std::vector<std::int64_t> sizes;
+  for (const py::object array : arrays) {
+    borrowed.emplace_back(array, Access::kWrite);  // as read() will
+    sizes.push_back(static_cast<std::int64_t>(borrowed.back().floats().size()));
+  }
+  Session& session = *training.operator->();
+  check_weight(weight);  // before the round is open
+  open_round(session, sizes, apart);
+  set_weight(session, weight);
+  session.borrowed = std::move(borrowed);
+  for (std::size_t i = 0; i < session.borrowed.size(); ++i) {
+    contribute_part(session, i, session.borrowed[i].floats(), true);
+  }
+}
+
+void SwarmPeer::open_parts(const std::vector<std::int64_t>& sizes, std::size_t apart) {
+  const Training training(open());
+  open_round(*training.operator->(), sizes, apart);
+}
+
+void SwarmPeer::weigh(float weight) {
+  const Training training(open());
+  set_weight(*training.operator->(), weight);
+}
+
+void SwarmPeer::contribute(std::size_t index, const py::object& array, bool weighted) {
   const Training training(open());
   if (index >= training->missing_parts.size() || !training->missing_parts[index]) {
     throw_status(invalid_argument(fmt::format(
         "swarm: expected an array of the open round that is not here yet, got number {}", index)));
   }
+  if (weighted && !training->own_weight) {
+    throw_status(invalid_argument("swarm: expected weigh() before an array times the weight"));
+  }
   ArrayBytes given(array, Access::kWrite);  // as read() will
-  const std::int64_t begin = training->part_begins[index];
-  const std::int64_t size = training->part_begins[index + 1] - begin;
+  const std::int64_t size = training->part_begins[index + 1] - training->part_begins[index];
   if (static_cast<std::int64_t>(given.floats().size()) != size) {
     throw_status(invalid_argument(fmt::format("swarm: expected {} elements as number {}, got {}",
                                               size, index, given.floats().size())));
   }
-  training->missing_parts[index] = false;
   training->borrowed.push_back(std::move(given));
-  contribute_values(*training.operator->(), begin, training->borrowed.back().floats());
+  contribute_part(*training.operator->(), index, training->borrowed.back().floats(), weighted);
+}
+
+bool SwarmPeer::early_sums(std::size_t index, const py::object& array, double seconds) {
+  const Training training(open());
+  if (index >= training->apart) {
+    throw_status(invalid_argument(fmt::format(
+        "swarm: expected one of the first {} arrays, which are exchanges of their own, got number "
+        "{}",
+        training->apart, index)));
+  }
+  const ArrayBytes target(array, Access::kWrite);
+  const Result<bool> here = [&] {
+    const py::gil_scoped_release unlocked;
+    return training->swarm->early_sums(index, target.writable_floats(), limit(seconds));
+  }();
+  if (!here.ok()) throw_status(here.status());
+  return *here;
 }
 
 bool SwarmPeer::round_ended(double seconds) {
@@ -260,6 +310,8 @@ void SwarmPeer::finish() {
                                      "is missing",
                                      missing - training->missing_parts.begin())));
   }
+  if (!training->own_weight)
+    throw_status(invalid_argument("swarm: expected weigh() before the end"));
   const Result<std::span<const float>> sums = [&] {
     const py::gil_scoped_release unlocked;
     return training->swarm->finish();

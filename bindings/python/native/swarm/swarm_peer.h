@@ -56,14 +56,21 @@ class SwarmPeer {
 
   PeerTurn next();
   // Opens the round of the last "train" turn with `arrays` times `weight`. Without a copy where
-  // the weight is 1; nobody may write to them until finish().
-  void begin(const pybind11::sequence& arrays, float weight);
+  // the weight is 1; nobody may write to them until finish(). The first `apart` arrays are
+  // exchanges of their own: see early_sums().
+  void begin(const pybind11::sequence& arrays, float weight, std::size_t apart);
   // Opens that round with arrays of so many elements, which come one by one, in any order: each
-  // travels while the others are computed. finish() fails with kInvalidArgument while one is
-  // missing.
-  void open_parts(const std::vector<std::int64_t>& sizes, float weight);
-  // Array number `index` of them, once, as in begin().
-  void contribute(std::size_t index, const pybind11::object& array);
+  // travels while the others are computed. finish() fails with kInvalidArgument while one, or the
+  // weight, is missing.
+  void open_parts(const std::vector<std::int64_t>& sizes, std::size_t apart);
+  // The weight of this peer's part, once: before its arrays, unless they are not to be multiplied.
+  void weigh(float weight);
+  // Array number `index` of them, once, as in begin(); `weighted`: times the weight.
+  void contribute(std::size_t index, const pybind11::object& array, bool weighted);
+  // The sums of array number `index`, one of the first `apart`, into `array` as soon as all members
+  // have given theirs. False if they have not after `seconds`. Throws kAborted where the round has
+  // ended.
+  bool early_sums(std::size_t index, const pybind11::object& array, double seconds);
   // Waits at most `seconds`.
   bool round_ended(double seconds);
   // Throws kAborted where the round is to be run again, kTimeout where it has not ended: the peer
@@ -93,9 +100,11 @@ class SwarmPeer {
   struct Session;
   class Training;
   std::shared_ptr<Session> open() const;
-  static void open_round(Session& session, std::size_t elements, float weight);
-  static void contribute_values(Session& session, std::int64_t offset,
-                                std::span<const float> values);
+  static void open_round(Session& session, const std::vector<std::int64_t>& sizes,
+                         std::size_t apart);
+  static void set_weight(Session& session, float weight);
+  static void contribute_part(Session& session, std::size_t index, std::span<const float> values,
+                              bool weighted);
 
   std::shared_ptr<Session> session_;
   std::string id_;

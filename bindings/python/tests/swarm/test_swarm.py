@@ -267,7 +267,7 @@ class Refusals(unittest.TestCase):
         self.assertEqual(_swarm.state_hash(["a", "b"], rows),
                          _swarm.state_hash(["a", "b"], list(rows)))
         self.swarm._peer.next()
-        self.swarm._peer.begin(rows, 2.0)
+        self.swarm._peer.begin(rows, 2.0, 0)
         self.assertTrue(self.swarm._peer.round_ended(30))
         self.swarm._peer.finish()
         self.assertEqual(self.swarm._peer.read(rows, False), 2)

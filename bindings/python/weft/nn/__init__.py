@@ -24,7 +24,7 @@ from weft.nn.loss import (  # noqa: F401
 from weft.nn.module import Module  # noqa: F401
 from weft.nn.norm import (  # noqa: F401
     BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d,
-    LayerNorm, SyncBatchNorm)
+    LayerNorm)
 from weft.nn.parallel import DataParallel  # noqa: F401
 from weft.nn.parameter import Parameter  # noqa: F401
 from weft.nn.pool import (  # noqa: F401
@@ -38,6 +38,7 @@ from weft.nn.pool import (  # noqa: F401
     ZeroPad2d)
 from weft.nn.recurrent import (  # noqa: F401
     GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase)
+from weft.nn.sync_batch_norm import SyncBatchNorm  # noqa: F401
 from weft.nn.transformer import (  # noqa: F401
     Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,
     TransformerEncoderLayer)

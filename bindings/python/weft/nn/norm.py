@@ -79,32 +79,6 @@ class BatchNorm3d(BatchNorm2d):
     _axes = (5,)
 
 
-class SyncBatchNorm(BatchNorm2d):
-    """BatchNorm of [N, C, ...]. One process has the whole batch here; members of a swarm that
-    train with shards keep statistics of their own."""
-
-    _axes = tuple(range(2, 9))
-
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True,
-                 track_running_stats=True, process_group=None, device=None, dtype=None):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
-        self.process_group = process_group
-
-    @classmethod
-    def convert_sync_batchnorm(cls, module, process_group=None):
-        """The module with each BatchNorm replaced by a SyncBatchNorm of the same values."""
-        if isinstance(module, BatchNorm2d) and not isinstance(module, cls):
-            made = cls(module.num_features, module.eps, module.momentum, module.affine,
-                       module.track_running_stats, process_group)
-            made.training = module.training
-            for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked"):
-                setattr(made, name, getattr(module, name))
-            return made
-        for name, part in list(module.named_children()):
-            module._modules[name] = cls.convert_sync_batchnorm(part, process_group)
-        return module
-
-
 class InstanceNorm2d(_Norm):
     """[N, C, H, W] or [C, H, W]: each channel of each sample normalised on its own."""
 

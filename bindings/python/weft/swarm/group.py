@@ -11,6 +11,7 @@ removed or not let in, weft.CorruptError where its state differs from the others
 import atexit
 import contextlib
 import json
+import math
 import time
 import weakref
 
@@ -76,6 +77,12 @@ def write(array, values):
             array.copy_(values if state_bytes.is_torch(values) else torch.as_tensor(values))
         return
     as_numpy(array)[...] = as_numpy(values)
+
+
+def check_weight(weight):
+    """InvalidArgumentError unless a member's part may have it."""
+    if not 0 <= weight < math.inf:
+        raise weft.InvalidArgumentError(f"expected a weight of at least 0, got {weight}")
 
 
 def memories(named):
@@ -166,6 +173,7 @@ class Swarm:
         self._last_round = group.get("rounds", 0)
         self._round = 0
         self._parts, self._opened = [], None  # of a round that open() has opened
+        self._weight = 1.0  # in that round
         self._turn = None         # given by the group and not yet used
         self._unconfirmed = None  # a round whose result is handed over, not yet told as applied
         chosen = _swarm.Options()
@@ -238,12 +246,13 @@ class Swarm:
 
     # --- Rounds.
 
-    def all_reduce(self, arrays, *, op="mean", weight=1.0, timeout=None):
+    def all_reduce(self, arrays, *, op="mean", weight=1.0, apart=0, timeout=None):
         """The sum or mean over all members into `arrays`, one float32 array or a list of them, in
         place; gives them back.
 
         weight: of this member's part, as its number of samples; the mean is divided by all weights.
-        All members give the same number of elements in one round. Nobody else may write to the
+        apart: the first so many arrays are exchanges of their own; see open(). All members give the
+        same number of elements in one round, and the same apart. Nobody else may write to the
         arrays meanwhile. Where this member came too late for a round it gets its result all the
         same; a part that was computed from a state that has been replaced since counts nothing.
         """
@@ -255,7 +264,7 @@ class Swarm:
         while True:
             turn = self._next(deadline)
             if turn.kind == "train":
-                if not self._train(turn, views, weight, deadline):
+                if not self._train(turn, views, weight, apart, deadline):
                     continue
             elif turn.kind == "apply" and self._apply is None:
                 pass
@@ -267,39 +276,74 @@ class Swarm:
             self._round = self._unconfirmed = turn.round
             return arrays
 
-    def open(self, sizes, *, weight=1.0, timeout=None):
+    def open(self, sizes, *, weight=1.0, apart=0, timeout=None):
         """Opens the next round before its arrays, of so many elements each, are there: contribute()
         hands them over one by one, and each travels while the next is computed; close_round() waits
         for the rest. False where this member has no part in what comes next (it is behind): then
-        use all_reduce()."""
+        use all_reduce().
+
+        apart: the first so many arrays, at most 249, are exchanges of their own, whose sums
+        early_sums() gives while the round goes on. weight: None where weigh() will say it.
+        """
+        if weight is not None:
+            check_weight(weight)
         self.applied()
         deadline = self._deadline(timeout)
         turn = self._turn = self._next(deadline)
         if turn.kind != "train":
             return False
         self._turn = None
-        self._peer.open_parts([int(size) for size in sizes], weight)
+        self._peer.open_parts([int(size) for size in sizes], apart)
         self._parts = [None] * len(sizes)
-        self._opened = (turn, weight)
+        self._opened = (turn, apart)
+        if weight is not None:
+            self.weigh(weight)
         return True
 
-    def contribute(self, index, array):
-        """Array number `index` of the open round, float32. Until close_round() nobody may write to
-        it."""
+    def weigh(self, weight):
+        """The weight of this member's part in the open round, once."""
+        self._peer.weigh(weight)
+        self._weight = weight
+
+    def contribute(self, index, array, *, weighted=True):
+        """Array number `index` of the open round, float32, times the weight or as it is. Until
+        close_round() nobody may write to it."""
         view, = exchanged(array)
-        self._peer.contribute(index, view)
+        self._peer.contribute(index, view, weighted)
         self._parts[index] = array
+
+    def early_sums(self, index, into, *, timeout=None):
+        """Waits for every member's array number `index`, one of the first `apart`, and writes their
+        sum to `into`. False where the round has ended without this member's other arrays: the
+        group has changed, and close_round() will run it again. The sums are for what this member
+        computes next, and no part of a state."""
+        view, = exchanged(into)
+        deadline = self._deadline(timeout)
+        try:
+            while not self._peer.early_sums(index, view, WAIT_SECONDS):
+                if time.monotonic() > deadline:
+                    raise weft.TimeoutError(
+                        f"early_sums: not every member has given array {index} of this round in "
+                        "time, and this peer has left the group; all members are to make the same "
+                        "calls")
+        except weft.AbortedError:
+            return False
+        except BaseException:
+            self.close()
+            raise
+        return True
 
     def close_round(self, *, op="mean", timeout=None):
         """Waits for the open round and puts the sum or mean into the arrays that it was given, as
         all_reduce() does; gives them back."""
         if self._opened is None:
             raise weft.InvalidArgumentError("close_round: expected a round that open() has opened")
-        (turn, weight), self._opened = self._opened, None
+        (turn, apart), self._opened = self._opened, None
         arrays, self._parts = self._parts, []
         deadline = self._deadline(timeout)
         if not self._finish(turn, deadline):
-            return self.all_reduce(arrays, op=op, weight=weight, timeout=timeout)
+            return self.all_reduce(arrays, op=op, weight=self._weight, apart=apart,
+                                   timeout=timeout)
         self._peer.read(exchanged(arrays), op == "mean")
         self._round = self._unconfirmed = turn.round
         return arrays
@@ -363,9 +407,9 @@ class Swarm:
                 f"\"{status['state']}\" among {len(status['members'])} members; give it more time "
                 "by timeout=, or look at events()")
 
-    def _train(self, turn, views, weight, deadline):
+    def _train(self, turn, views, weight, apart, deadline):
         """Whether the round was committed; False: it is to be run again."""
-        self._peer.begin(views, weight)
+        self._peer.begin(views, weight, apart)
         return self._finish(turn, deadline)
 
     def _finish(self, turn, deadline):

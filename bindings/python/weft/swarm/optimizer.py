@@ -13,7 +13,8 @@ Threads and failures: those of weft.swarm.Swarm.
 """
 import numpy
 
-from .group import check_arrays, join, start, write
+from .batch_statistics import BatchStatistics
+from .group import check_arrays, check_weight, join, start, write
 from .state import as_numpy, is_torch
 
 
@@ -47,11 +48,29 @@ def put_float32(value, array):
     target[...] = given if target.dtype.kind == "f" else numpy.rint(given)
 
 
+def synchronised_layers(model):
+    """Its weft.nn.SyncBatchNorm layers; a model of another framework has none."""
+    from sys import modules
+    if "weft.nn" not in modules or not isinstance(model, modules["weft.nn"].Module):
+        return []
+    kind = modules["weft.nn"].SyncBatchNorm
+    return [layer for layer in model.modules() if isinstance(layer, kind)]
+
+
+def share_statistics(layers, statistics):
+    """Their forward passes go through `statistics`; None: they are those of BatchNorm."""
+    from weft.nn import sync_batch_norm
+    sync_batch_norm.share_statistics(layers, statistics)
+
+
 class SwarmOptimizer:
     """A member of a swarm in place of `optimizer`; of a group of its own where `ticket` is None or
     empty. Its `ticket` lets others in.
 
-    model: whose buffers are averaged, too (running statistics of batch norm).
+    model: whose buffers are averaged, too (running statistics of batch norm), and whose
+      weft.nn.SyncBatchNorm layers use the batches of all members.
+    forwards: passes in training mode through each such layer between two calls of step(); of the
+      group.
     scheduler: of `optimizer`'s learning rate; stepped here once a step, so that newcomers and
       members that catch up have the same one. Do not step it yourself.
     local_steps, outer_lr, outer_momentum: see above; of the group, so a joiner's are not looked at.
@@ -60,18 +79,20 @@ class SwarmOptimizer:
     """
 
     def __init__(self, optimizer, ticket=None, *, model=None, scheduler=None, local_steps=1,
-                 outer_lr=0.7, outer_momentum=0.9, **options):
+                 forwards=1, outer_lr=0.7, outer_momentum=0.9, **options):
         self.optimizer = optimizer
         self._scheduler = scheduler
         self._parameters = [parameter for group in optimizer.param_groups
                             for parameter in group["params"]
                             if getattr(parameter, "requires_grad", True)]
         self._buffers = list(model.buffers()) if model is not None else []
+        self._layers = synchronised_layers(model)
         settings = {"local_steps": int(local_steps), "outer_lr": float(outer_lr),
-                    "outer_momentum": float(outer_momentum)}
-        self._anchor = self._momentum = None
+                    "outer_momentum": float(outer_momentum), "forwards": int(forwards)}
+        self._anchor = self._momentum = self._statistics = None
         self._steps_alone = 0
-        self._travelling = False  # a round that backward() has opened
+        self._open = None  # whether the round of this step is open; None: nobody has asked yet
+        self._travelling = False  # backward() has given the gradients to it
         state = _State(self)
         if ticket:
             from .group import GROUP_OPTIONS
@@ -79,6 +100,9 @@ class SwarmOptimizer:
             self.swarm = join(ticket, state, apply=self._apply, **own)
         else:
             self.swarm = start(state, apply=self._apply, settings=settings, **options)
+        if self._statistics is not None:
+            self._statistics.swarm = self.swarm
+            share_statistics(self._layers, self._statistics)
 
     def _take(self, settings):
         """The group's settings, before the first state is loaded."""
@@ -90,6 +114,9 @@ class SwarmOptimizer:
         if self.local_steps > 1:
             self._anchor = [as_float32(parameter)[0].copy() for parameter in self._parameters]
             self._momentum = [numpy.zeros_like(values) for values in self._anchor]
+        elif self._layers:
+            self._statistics = BatchStatistics(self._layers, int(settings.get("forwards", 1)),
+                                               self._open_round)
 
     # --- As the optimizer itself.
 
@@ -124,10 +151,12 @@ class SwarmOptimizer:
         if self.local_steps > 1 or len(hooked) < len(self._parameters):
             loss.backward()
             return
-        sizes = [int(numpy.prod(value.shape)) for value in self._parameters + self._buffers]
-        if not self.swarm.open(sizes, weight=weight):
+        check_weight(weight)
+        if not self._open_round():
             loss.backward()
             return
+        self._weigh(weight)
+        sizes, before = self._sizes(), self._apart()
         travelling = [numpy.empty(tuple(value.shape), numpy.float32)
                       for value in self._parameters + self._buffers]
         waiting = set(range(len(sizes)))
@@ -135,11 +164,12 @@ class SwarmOptimizer:
         def contribute(index, values):
             travelling[index][...] = values
             waiting.discard(index)
-            self.swarm.contribute(index, travelling[index])
+            self.swarm.contribute(before + index, travelling[index])
 
         def complete(index, parameter, gradient):
-            before = parameter.grad
-            contribute(index, as_float32(gradient if before is None else gradient + before)[0])
+            sum_before = parameter.grad
+            contribute(index, as_float32(gradient if sum_before is None
+                                         else gradient + sum_before)[0])
 
         handles = [p.register_hook(lambda gradient, i=i, p=p: complete(i, p, gradient))
                    for i, p in enumerate(self._parameters)]
@@ -158,6 +188,8 @@ class SwarmOptimizer:
 
     def leave(self, timeout=10.0):
         """Leaves the swarm; the parameters stay as they are."""
+        if self._statistics is not None:
+            share_statistics(self._layers, None)
         self.swarm.leave(timeout)
 
     def __enter__(self):
@@ -202,23 +234,64 @@ class SwarmOptimizer:
                                   else numpy.zeros_like(parameter))
         return [parameter.grad for parameter in self._parameters]
 
+    def _sizes(self):
+        return [int(numpy.prod(value.shape)) for value in self._parameters + self._buffers]
+
+    def _apart(self):
+        """The arrays of a round before the gradients."""
+        return 0 if self._statistics is None else len(self._statistics.sizes)
+
+    def _open_round(self):
+        """Whether this step's round is open. It may open in the first layer that needs it."""
+        if self._open is None:
+            apart = [] if self._statistics is None else self._statistics.sizes
+            self._open = self.swarm.open(apart + self._sizes(), weight=None, apart=len(apart))
+        return self._open
+
+    def _weigh(self, weight):
+        self.swarm.weigh(weight)
+        if self._statistics is not None:
+            self._statistics.weight = weight
+
     def _step_together(self, weight):
+        targets = self._gradients() + self._buffers
         if self._travelling:
-            self._travelling = False
-            means = self.swarm.close_round()
-            for value, mean in zip(self._gradients() + self._buffers, means):
+            means = self._close_round()
+            for value, mean in zip(targets, means):
                 put_float32(value, mean)
-            self._step_optimizer()
-            self.swarm.applied()
-            return
-        exchanged = self._gradients() + self._buffers
-        pairs = [as_float32(value) for value in exchanged]
-        self.swarm.all_reduce([values for values, _ in pairs], weight=weight)
-        for value, (values, shared) in zip(exchanged, pairs):
-            if not shared:
-                put_float32(value, values)
+        else:
+            pairs = [as_float32(value) for value in targets]
+            self._exchange([values for values, _ in pairs], weight)
+            for value, (values, shared) in zip(targets, pairs):
+                if not shared:
+                    put_float32(value, values)
         self._step_optimizer()
         self.swarm.applied()
+
+    def _exchange(self, arrays, weight):
+        """The means of `arrays`, in place."""
+        if self._open:
+            self._weigh(weight)
+            for index, values in enumerate(arrays, self._apart()):
+                self.swarm.contribute(index, values)
+            self._close_round()
+            return
+        apart = [] if self._statistics is None else self._statistics.zeros()
+        self._begin_step()
+        self.swarm.all_reduce(apart + arrays, weight=weight, apart=len(apart))
+
+    def _close_round(self):
+        """Waits for the round of this step; the means of the gradients and buffers."""
+        apart = self._apart()
+        if self._statistics is not None:
+            self._statistics.fill()
+        self._begin_step()
+        return self.swarm.close_round()[apart:]
+
+    def _begin_step(self):
+        self._open, self._travelling = None, False
+        if self._statistics is not None:
+            self._statistics.begin_step()
 
     def _step_optimizer(self):
         self.optimizer.step()
@@ -251,6 +324,8 @@ class SwarmOptimizer:
     def _apply(self, sums, weight):
         """The result of a round without a part of this member's own."""
         mean = mean_of(sums, weight)
+        if self._statistics is not None:
+            mean = mean[sum(self._statistics.sizes):]
         targets = (self._parameters if self.local_steps > 1 else self._gradients()) + self._buffers
         pieces, begin = [], 0
         for target in targets:

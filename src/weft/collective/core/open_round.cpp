@@ -49,6 +49,10 @@ void OpenRound::report(Bytes report) {
   core_.rounds.report(std::move(report), core_.now());
 }
 
+std::optional<std::span<const float>> OpenRound::early_sums(std::size_t exchange) const {
+  return state_.takes_input ? core_.rounds.early_sums(exchange) : std::nullopt;
+}
+
 // --- Its input's stand-in.
 
 bool OpenRound::waits_for_input(std::int64_t elements) const {

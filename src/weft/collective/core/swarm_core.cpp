@@ -157,6 +157,10 @@ std::optional<Result<Turn>> SwarmCore::take_turn() { return parts_->trainer.take
 
 std::optional<RoundOutcome> SwarmCore::take_outcome() { return parts_->round.take_outcome(); }
 
+std::optional<std::span<const float>> SwarmCore::early_sums(std::size_t exchange) const {
+  return parts_->round.early_sums(exchange);
+}
+
 std::optional<Turn> SwarmCore::take_snapshot_order() {
   return parts_->trainer.take_snapshot_order();
 }

@@ -108,6 +108,9 @@ class SwarmCore final : public TransportHandler {
   // Empty unless a turn was requested and there is something to do.
   std::optional<Result<Turn>> take_turn();
   std::optional<RoundOutcome> take_outcome();
+  // The sums of one exchange of the round that the training side has begun, as soon as they are
+  // complete and as long as the round is open. Valid until the next call.
+  std::optional<std::span<const float>> early_sums(std::size_t exchange) const;
   // A kSnapshot turn for the thread that reads the state that is lent: publish_state() or
   // snapshot_missed() is to follow.
   std::optional<Turn> take_snapshot_order();

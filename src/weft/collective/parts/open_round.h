@@ -30,6 +30,8 @@ class OpenRound : public SwarmCorePart {
   void contribute(std::size_t exchange, std::int64_t offset, std::span<const float> values);
   void report(Bytes report);
   std::optional<RoundOutcome> take_outcome() { return std::exchange(state_.outcome, {}); }
+  // RoundCore's, of a round that takes the training side's input.
+  std::optional<std::span<const float>> early_sums(std::size_t exchange) const;
   // It asks for another turn: an outcome that it has not waited for is of no use to it.
   void on_request() { state_.early.reset(); }
 

@@ -145,6 +145,11 @@ bool RoundAttempt::exchanges_complete() const {
   return std::ranges::all_of(exchanges_, [](const auto& each) { return each->complete(); });
 }
 
+std::optional<std::span<const float>> RoundAttempt::sums(std::size_t exchange) const {
+  if (exchange >= exchanges_.size() || !exchanges_[exchange]->complete()) return std::nullopt;
+  return plan_.result(std::as_const(*result_).span(), exchange);
+}
+
 Rank RoundAttempt::unreported() const {
   for (std::size_t i = 0; i < reports_.size(); ++i) {
     if (!reports_[i]) return Rank(static_cast<int>(i));

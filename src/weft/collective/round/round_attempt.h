@@ -73,6 +73,9 @@ class RoundAttempt {
   // Members that were found to break the rules of an exchange, since the last call.
   std::vector<ExchangeFinding> take_findings();
   bool complete() const { return exchanges_complete() && unreported().value() < 0; }
+  // The sums of one exchange once it is complete here, though the round is not. Empty before, and
+  // where the round has no such exchange.
+  std::optional<std::span<const float>> sums(std::size_t exchange) const;
   // The rank whose data or report is missing; this member's own if no other's is.
   Rank waits_for() const;
   // REQUIRES: complete(), once.

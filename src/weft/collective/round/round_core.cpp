@@ -414,6 +414,11 @@ std::optional<std::uint64_t> RoundCore::elements_elsewhere(Round round) const {
   return std::nullopt;
 }
 
+std::optional<std::span<const float>> RoundCore::early_sums(std::size_t exchange) const {
+  owner_.assert_here();
+  return attempt_ ? attempt_->round->sums(exchange) : std::nullopt;
+}
+
 bool RoundCore::begun_alike(Round round, const RoundPlan& plan) const {
   owner_.assert_here();
   const auto same = [&](const ReadyMessage& ready) {

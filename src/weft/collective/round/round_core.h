@@ -108,6 +108,9 @@ class RoundCore final : private AllReduceSink {
   Status can_aggregate() const { return factory_.can_aggregate(plan_); }
   // A round is open whose result is not whole yet.
   bool moving() const { return attempt_ && !attempt_->round->sealed(); }
+  // The sums of one exchange of the open round once all of its team has given its part; they count
+  // only if the round is committed. Valid until the next call.
+  std::optional<std::span<const float>> early_sums(std::size_t exchange) const;
   // The exchanges of the open round. REQUIRES: open().
   const RoundPlan& plan() const { return attempt_->round->plan(); }
   // A member of this view has begun `round`.

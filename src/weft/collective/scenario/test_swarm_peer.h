@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,6 +71,11 @@ class SwarmPeer final : public TransportHandler {
     std::function<std::unique_ptr<TestTrainer>()> make_trainer = nullptr;
     // What a round exchanges, of `elements` in all; empty: one vector of all members.
     RoundPlan plan = {};
+    // It gives its part of an exchange once the sums of the one before are here, as a layer does
+    // that computes with them; in a round that is run again, as a whole.
+    bool one_by_one = false;
+    // Called with those sums, as they come before the end of the round.
+    std::function<void(std::size_t exchange, std::span<const float> sums)> on_early_sums = nullptr;
     // Called first in a turn to train, if given.
     std::function<void(const Turn& turn)> on_train = nullptr;
     // Asked first in a turn. With it the input is handed over as a whole, after one compute(), and
@@ -212,6 +218,7 @@ class SwarmPeer final : public TransportHandler {
   void pump() {
     for (int turns = 0; turns < 64; ++turns) {
       take_events();
+      take_early_sums();
       if (auto outcome = core->take_outcome()) waiting_ = std::move(outcome);
       if (waiting_ && !computing_) take(*std::exchange(waiting_, std::nullopt));
       std::optional<Result<Turn>> turn = core->take_turn();
@@ -318,6 +325,7 @@ class SwarmPeer final : public TransportHandler {
     }
     rank_ = turn.rank;
     const bool again = std::exchange(begun_last_, turn.round) == turn.round;
+    one_by_one_ = set.one_by_one && !again;
     if (again || set.pause == Duration()) return begin(turn.view, turn.round);
     after(set.pause, [this, view = turn.view, round = turn.round] {
       begin(view, round);
@@ -347,6 +355,8 @@ class SwarmPeer final : public TransportHandler {
     core->begin(view, round, plan());
     if (set.stand_in) {
       compute_whole();
+    } else if (one_by_one_) {
+      give_next(0);
     } else {
       contribute_later(2);
     }
@@ -360,6 +370,27 @@ class SwarmPeer final : public TransportHandler {
       if (with_reports) core->report(report_);
       pump();
     });
+  }
+
+  void give_next(std::size_t exchange) {
+    const std::uint64_t mine = ++attempts_;
+    after(set.compute(), [this, exchange, mine] {
+      if (!input_ || attempts_ != mine) return;
+      const auto first = static_cast<std::size_t>(plan().offset(exchange));
+      give(first, first + static_cast<std::size_t>(plan().exchanges[exchange].elements));
+      awaited_exchange_ = exchange;
+      if (with_reports && exchange + 1 == teams_.size()) core->report(report_);
+      pump();
+    });
+  }
+
+  void take_early_sums() {
+    if (!awaited_exchange_) return;
+    const auto sums = core->early_sums(*awaited_exchange_);
+    if (!sums) return;
+    if (set.on_early_sums) set.on_early_sums(*awaited_exchange_, *sums);
+    const std::size_t next = *std::exchange(awaited_exchange_, std::nullopt) + 1;
+    if (next < teams_.size()) give_next(next);
   }
 
   void contribute_later(int parts) {
@@ -382,6 +413,7 @@ class SwarmPeer final : public TransportHandler {
 
   void take(const RoundOutcome& outcome) {
     input_.reset();
+    awaited_exchange_.reset();
     ++attempts_;
     const bool again = outcome.status.ok() || outcome.status.code() == Code::kAborted;
     if (outcome.status.ok()) {
@@ -408,6 +440,9 @@ class SwarmPeer final : public TransportHandler {
   Rank rank_;
   Round begun_last_;
   bool computing_ = false;
+  bool one_by_one_ = false;
+  // The exchange whose sums this peer waits for before it gives the next.
+  std::optional<std::size_t> awaited_exchange_;
   std::optional<RoundOutcome> waiting_;
   std::uint64_t attempts_ = 0;
 };

@@ -110,9 +110,15 @@ Status Swarm::Impl::begin(const RoundPlan& plan) {
   }
   begun_ = true;
   reported_ = false;
-  box_.with([](Box& box) { box.outcome.reset(); });
-  submit([this, view = given_.view, round = given_.round, plan]()
-             WEFT_REQUIRES(loop_.thread()) { core_->begin(view, round, plan); });
+  asked_exchange_.reset();
+  box_.with([](Box& box) {
+    box.outcome.reset();
+    box.early_sums.reset();
+  });
+  submit([this, view = given_.view, round = given_.round, plan]() WEFT_REQUIRES(loop_.thread()) {
+    wanted_exchange_.reset();
+    core_->begin(view, round, plan);
+  });
   given_ = {};
   return {};
 }
@@ -135,6 +141,32 @@ Status Swarm::Impl::report(Bytes report) {
   submit([this, report = std::move(report)]()
              WEFT_REQUIRES(loop_.thread()) mutable { core_->report(std::move(report)); });
   return {};
+}
+
+Result<bool> Swarm::Impl::early_sums(std::size_t exchange, std::span<float> sums, Duration limit) {
+  training_.assert_here();
+  if (!begun_) return invalid_argument("early_sums: expected a begun round");
+  if (asked_exchange_ != exchange) {
+    asked_exchange_ = exchange;
+    box_.with([](Box& box) { box.early_sums.reset(); });
+    submit([this, exchange]() WEFT_REQUIRES(loop_.thread()) { wanted_exchange_ = exchange; });
+  }
+  const auto is_here = [exchange](const Box& box) {
+    return box.early_sums && box.early_sums->first == exchange;
+  };
+  if (!wait(limit, [&](const Box& box) { return is_here(box) || box.outcome; })) return false;
+  asked_exchange_.reset();
+  return box_.with([&](Box& box) -> Result<bool> {
+    if (!is_here(box)) return aborted("early_sums: the round has ended");
+    const std::vector<float> found = std::exchange(box.early_sums, std::nullopt)->second;
+    if (found.size() != sums.size()) {
+      return invalid_argument(
+          fmt::format("early_sums: expected room for the {} elements of exchange {}, got {}",
+                      found.size(), exchange, sums.size()));
+    }
+    std::ranges::copy(found, sums.begin());
+    return true;
+  });
 }
 
 bool Swarm::Impl::round_ended(Duration limit) {
@@ -289,6 +321,9 @@ void Swarm::contribute(std::size_t exchange, std::int64_t offset, std::span<cons
 }
 Status Swarm::report(Bytes report) { return impl_->report(std::move(report)); }
 std::span<const Bytes> Swarm::reports() const { return impl_->reports(); }
+Result<bool> Swarm::early_sums(std::size_t exchange, std::span<float> sums, Duration limit) {
+  return impl_->early_sums(exchange, sums, limit);
+}
 bool Swarm::round_ended(Duration limit) { return impl_->round_ended(limit); }
 Result<std::span<const float>> Swarm::finish() { return impl_->finish(); }
 void Swarm::applied(Round round, const StateHash& hash) { impl_->applied(round, hash); }

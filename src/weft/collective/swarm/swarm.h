@@ -205,6 +205,12 @@ class Swarm {
   void contribute(std::int64_t offset, std::span<const float> values) {
     contribute(0, offset, values);
   }
+  // Waits, at most `limit`, until every member of the exchange's team has contributed all of it in
+  // the begun round, which goes on, and copies the sums: true where they are here. They are for
+  // what this member computes next in this round, as statistics of all batches, and no part of a
+  // state: if the round is run again, for fewer members, its result has others. Fails: kAborted
+  // where the round has ended, which finish() explains; kInvalidArgument for another size.
+  Result<bool> early_sums(std::size_t exchange, std::span<float> sums, Duration limit);
   // This member's report on its part of the begun round, at most kReportBytesMax bytes. Where
   // rounds have reports, each needs one of every member, once, and does not end before; elsewhere
   // this must not be called.

@@ -57,6 +57,7 @@ class Swarm::Impl final : private TransportHandler {
   Status begin(const RoundPlan& plan);
   void contribute(std::size_t exchange, std::int64_t offset, std::span<const float> values);
   Status report(Bytes report);
+  Result<bool> early_sums(std::size_t exchange, std::span<float> sums, Duration limit);
   bool round_ended(Duration limit);
   Result<std::span<const float>> finish();
   std::span<const Bytes> reports() const {
@@ -101,6 +102,8 @@ class Swarm::Impl final : private TransportHandler {
     bool posted = false;
     std::optional<Result<Turn>> turn;
     std::optional<RoundOutcome> outcome;
+    // Those of the exchange that the training thread waits for.
+    std::optional<std::pair<std::size_t, std::vector<float>>> early_sums;
     std::vector<SwarmEvent> events;
     bool left = false;
     bool closed = false;
@@ -117,6 +120,7 @@ class Swarm::Impl final : private TransportHandler {
   void begin_part(const std::optional<Ticket>& ticket) WEFT_REQUIRES(loop_.thread());
   void run_commands() WEFT_REQUIRES(loop_.thread());
   void deliver() WEFT_REQUIRES(loop_.thread());
+  void deliver_early_sums() WEFT_REQUIRES(loop_.thread());
   void read_lent_state(const Turn& order) WEFT_REQUIRES(loop_.thread());
   void arm_timer() WEFT_REQUIRES(loop_.thread());
   void close_links() WEFT_REQUIRES(loop_.thread());
@@ -148,12 +152,16 @@ class Swarm::Impl final : private TransportHandler {
   TimerId timer_ WEFT_GUARDED_BY(loop_.thread());
   bool ended_ WEFT_GUARDED_BY(loop_.thread()) = false;
   std::map<std::uint64_t, GroupEnd> group_calls_ WEFT_GUARDED_BY(loop_.thread());
+  // The exchange whose sums the training thread wants before the round's end.
+  std::optional<std::size_t> wanted_exchange_ WEFT_GUARDED_BY(loop_.thread());
 
   // The training thread's.
   ThreadRole training_;
   bool requested_ WEFT_GUARDED_BY(training_) = false;
   bool begun_ WEFT_GUARDED_BY(training_) = false;
   bool reported_ WEFT_GUARDED_BY(training_) = false;
+  // The exchange that the loop thread was asked for, until its sums are here.
+  std::optional<std::size_t> asked_exchange_ WEFT_GUARDED_BY(training_);
   bool finished_ WEFT_GUARDED_BY(training_) = false;
   // The latest that lends no sums.
   Turn given_ WEFT_GUARDED_BY(training_);

@@ -18,7 +18,17 @@ void Swarm::Impl::run_commands() {
   deliver();
 }
 
+void Swarm::Impl::deliver_early_sums() {
+  if (!wanted_exchange_) return;
+  const auto sums = core_->early_sums(*wanted_exchange_);
+  if (!sums) return;
+  std::pair found(*wanted_exchange_, std::vector<float>(sums->begin(), sums->end()));
+  wanted_exchange_.reset();
+  box_.with([&](Box& box) { box.early_sums = std::move(found); });
+}
+
 void Swarm::Impl::deliver() {
+  deliver_early_sums();
   std::optional<RoundOutcome> outcome = core_->take_outcome();
   std::optional<Result<Turn>> turn = core_->take_turn();
   std::vector<SwarmEvent> events = core_->take_events();

@@ -25,7 +25,7 @@ Result<SegmentHead> SegmentHead::decode(ByteSpan bytes) {
   SegmentHead head;
   const CollectiveId id = read_id(in);
   head.id = {id.view, id.round, in.u8("exchange")};
-  if (head.id.exchange >= kExchangesMax) in.fail("exchange", "expected 0 to 15");
+  if (head.id.exchange >= kExchangesMax) in.fail("exchange", "expected 0 to 249");
   const std::uint8_t op = in.u8("op");
   if (op > static_cast<std::uint8_t>(CollectiveOp::kDelivery)) in.fail("op", "expected 0 to 11");
   head.op = static_cast<CollectiveOp>(op);
@@ -65,7 +65,7 @@ Result<ReadyMessage> ReadyMessage::decode(ByteSpan bytes) {
   ReadyMessage message;
   message.id = read_id(in);
   const std::size_t count = in.u8("exchanges");
-  if (count == 0 || count > kExchangesMax) in.fail("exchanges", "expected 1 to 16");
+  if (count == 0 || count > kExchangesMax) in.fail("exchanges", "expected 1 to 250");
   std::size_t map_bytes_left = kReceivedMapBytesMax;
   for (std::size_t i = 0; i < count && !in.failed(); ++i) {
     Exchange each;

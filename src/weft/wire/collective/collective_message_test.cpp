@@ -51,10 +51,13 @@ TEST(CollectiveMessage, KeepsEveryFieldOfASegmentHead) {
 }
 
 TEST(CollectiveMessage, RefusesEachFieldBeyondItsBound) {
-  EXPECT_TRUE(SegmentHead::decode(head().u8(15).u8(11).u8(0).u64(0).u32(0).take()).ok());
+  EXPECT_TRUE(
+      SegmentHead::decode(head().u8(kExchangesMax - 1).u8(11).u8(0).u64(0).u32(0).take()).ok());
   EXPECT_EQ(SegmentHead::decode(head().u8(0).u8(12).u8(0).u64(0).u32(0).take()).status().code(),
             Code::kCorrupt);
-  EXPECT_EQ(SegmentHead::decode(head().u8(16).u8(6).u8(0).u64(0).u32(0).take()).status().code(),
+  EXPECT_EQ(SegmentHead::decode(head().u8(kExchangesMax).u8(6).u8(0).u64(0).u32(0).take())
+                .status()
+                .code(),
             Code::kCorrupt);
   const auto ready = [](std::uint8_t count) { return head().u8(count).raw(TeamId{}); };
   const auto code = [](Writer made) { return ReadyMessage::decode(made.take()).status().code(); };
