@@ -93,10 +93,13 @@ GemmOutput output_of(const GemmOutput& c, std::int64_t k, std::int64_t depth, st
 }
 
 // Rows that lie close together are read where they are: a few broadcasts a line. A single row is
-// one anyway.
+// one anyway. So are the columns of a transposed a, if few columns of b read them again: a tile
+// finds its rows side by side there, too.
 bool packs_rows(const GemmSize& size, const GemmOperand& a) {
+  constexpr std::int64_t kFewColumns = 128;
   const GemmLoops& inner = gemm_loops();
-  return size.m > 1 && (a.column_step != 1 || inner.packs_rows) && size.n > inner.columns;
+  const std::int64_t columns = a.row_step == 1 ? kFewColumns : inner.columns;
+  return size.m > 1 && (a.column_step != 1 || inner.packs_rows) && size.n > columns;
 }
 
 // Few rows use each panel once: it is multiplied as soon as it is packed, while it is in the

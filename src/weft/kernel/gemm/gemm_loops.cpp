@@ -93,6 +93,11 @@ void pack_rows(const GemmOperand& a, std::int64_t rows, std::int64_t depth, floa
   for (std::int64_t k = 0; k < depth; k += step) {
     const std::int64_t count = depth - k < step ? depth - k : step;
     const GemmOperand columns{a.data + k * a.column_step, a.row_step, a.column_step};
+    if (a.row_step == 1) {
+      for (std::int64_t row = 0; row < rows; row += kFetched) {
+        fetch<kFarColumns>(columns.data + step * a.column_step + row, a.column_step);
+      }
+    }
     pack_tiles(columns, rows, depth, packed,
                [k, count]<int kCount>(const GemmOperand& from, float* to) {
                  pack_tile<kCount>(from, count, to + k * kCount);
@@ -100,10 +105,14 @@ void pack_rows(const GemmOperand& a, std::int64_t rows, std::int64_t depth, floa
   }
 }
 
+// Rows of b are read panel by panel: how far ahead of that they are fetched.
+constexpr std::int64_t kPanelsAhead = 4;
+
 void pack(const GemmOperand& b, std::int64_t rows, std::int64_t columns, float* packed) {
   if (b.column_step == 1 && columns == kPanel) {
     const float* from = b.data;
     for (std::int64_t k = 0; k < rows; ++k) {
+      __builtin_prefetch(from + kPanelsAhead * kPanel);
       for (int v = 0; v < kPanelVecs; ++v) store(packed + v * kVec, load(from + v * kVec));
       packed += kPanel;
       from += b.row_step;
@@ -113,6 +122,9 @@ void pack(const GemmOperand& b, std::int64_t rows, std::int64_t columns, float* 
   std::int64_t done = 0;
   if (b.row_step == 1 && columns == kPanel) {
     for (; done + 8 <= rows; done += 8) {
+      if (done % kFetched == 0) {
+        fetch<kPanel>(b.data + done + kPanel * b.column_step, b.column_step);
+      }
       for (std::int64_t j = 0; j < kPanel; j += 8) {
         transpose8(b.data + done + j * b.column_step, b.column_step, packed + done * kPanel + j,
                    kPanel);
