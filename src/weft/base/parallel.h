@@ -2,8 +2,11 @@
 //
 // Each index is computed by exactly one thread and by the same code for any thread count,
 // so results are bit-equal for any number of threads; never sum into shared memory from the body.
-// The threads are OpenMP's, which oneDNN uses too: one pool per process.
-// Threads: call from one thread at a time (the training thread, or one that owns its own work).
+// The threads are a pool of this process. Its caller computes, too, and takes the parts that no
+// thread has begun when its own is done: where other programs keep the processors busy, nobody
+// waits for a thread that does not run. oneDNN has OpenMP's threads, as many.
+// Threads: any. While one thread's call is under way, another's computes all by itself, and so does
+// a call from a body.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +40,9 @@ void parallel_for(std::int64_t size, std::int64_t grain, Body&& body) {
 }
 
 // Calls body(part, parts) for each part in [0, parts) on a thread of its own, all at the same time:
-// parts is at most `threads` and thread_count(). For work whose threads wait for each other, in
-// team_barrier(). The body must not throw, and must give the same bits for any number of parts.
+// parts is at most `threads` and thread_count(), and less where threads do not come at once. For
+// work whose threads wait for each other, in team_barrier(). The body must not throw, and must give
+// the same bits for any number of parts.
 template <class Body>
 void parallel_team(std::int64_t threads, Body&& body) {
   using Plain = std::remove_reference_t<Body>;

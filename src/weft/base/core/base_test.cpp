@@ -9,7 +9,6 @@
 #include "weft/base/bounded_queue.h"
 #include "weft/base/bytes.h"
 #include "weft/base/hash.h"
-#include "weft/base/parallel.h"
 #include "weft/base/rng.h"
 #include "weft/base/status.h"
 #include "weft/base/thread.h"
@@ -121,13 +120,6 @@ TEST(Result, OfAFailureThrowsItsStatusWhereItIsRead) {
   EXPECT_THROW(Result<int>{Status()}, std::logic_error);
 }
 
-TEST(Parallel, RefusesToRunWithoutThreads) {
-  const int before = thread_count();
-  EXPECT_THROW(set_thread_count(0), std::invalid_argument);
-  EXPECT_THROW(set_thread_count(-2), std::invalid_argument);
-  EXPECT_EQ(thread_count(), before);
-}
-
 TEST(Result, OfATemporaryOutlivesIt) {
   std::string all;
   for (const std::string& word : *words()) all += word;
@@ -143,55 +135,6 @@ TEST(Status, TryHandsOnTheFirstFailure) {
             "invalid argument: half: expected an even number, got 3");
   EXPECT_EQ(quarter(6).status().with_context("quarter").message(),
             "quarter: half: expected an even number, got 3");
-}
-
-TEST(ParallelFor, CoversEachIndexOnceForAnyThreadCount) {
-  for (const int threads : {1, 2, 3}) {
-    set_thread_count(threads);
-    for (const std::int64_t size : {0, 1, 5, 1000}) {
-      std::vector<int> touched(static_cast<std::size_t>(size), 0);
-      parallel_for(size, 10, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) ++touched[static_cast<std::size_t>(i)];
-      });
-      EXPECT_EQ(std::count(touched.begin(), touched.end(), 1), size);
-    }
-  }
-  set_thread_count(1);
-}
-
-TEST(ParallelTeam, SeesWhatEveryPartWroteBeforeTheBarrier) {
-  for (const int threads : {1, 2, 3}) {
-    set_thread_count(threads);
-    std::vector<int> calls(8, 0);
-    std::vector<std::int64_t> told(8, 0);
-    parallel_team(8, [&](std::int64_t part, std::int64_t parts) {
-      ++calls[static_cast<std::size_t>(part)];
-      told[static_cast<std::size_t>(part)] = parts;
-    });
-    const std::int64_t size = told[0];
-    EXPECT_LE(size, threads);
-    EXPECT_EQ(std::count(calls.begin(), calls.end(), 1), size);
-    EXPECT_EQ(std::count(told.begin(), told.end(), size), size);
-    // Each round, a value is the sum of all values of the round before.
-    constexpr std::int64_t kValues = 12;
-    constexpr int kRounds = 9;
-    std::array<std::vector<std::int64_t>, 2> values = {std::vector<std::int64_t>(kValues, 1),
-                                                       std::vector<std::int64_t>(kValues, 0)};
-    parallel_team(3, [&](std::int64_t part, std::int64_t parts) {
-      for (std::size_t round = 0; round < kRounds; ++round) {
-        const std::vector<std::int64_t>& from = values[round % 2];
-        std::vector<std::int64_t>& to = values[(round + 1) % 2];
-        for (std::int64_t i = kValues * part / parts; i < kValues * (part + 1) / parts; ++i) {
-          to[static_cast<std::size_t>(i)] =
-              std::accumulate(from.begin(), from.end(), std::int64_t{0});
-        }
-        team_barrier();
-      }
-    });
-    const auto all = static_cast<std::int64_t>(std::pow(kValues, kRounds));
-    EXPECT_EQ(values[kRounds % 2], std::vector<std::int64_t>(kValues, all));
-  }
-  set_thread_count(1);
 }
 
 TEST(BoundedQueue, RefusesPastCapacityAndDrainsAfterClose) {

@@ -1,15 +1,262 @@
 #include "weft/base/parallel.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 #include <omp.h>
+#include <pthread.h>
 
 namespace weft {
 namespace {
 
+using std::chrono::microseconds;
+
 int configured_threads = 1;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+// A worker waits this long for its next part before it sleeps: longer than from one operation to
+// the next, and short beside what the system takes to give the processor to another program.
+constexpr microseconds kSpin{30};
+
+inline void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Spins until ready(), at most kSpin; returns whether it is.
+template <class Ready>
+bool spin_until(const Ready& ready) {
+  constexpr int kChecks = 32;
+  const auto end = std::chrono::steady_clock::now() + kSpin;
+  do {
+    for (int i = 0; i < kChecks; ++i) {
+      if (ready()) return true;
+      pause();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return ready();
+}
+
+// Waits until ready(value), which a change of `value` makes true; whoever changes it notifies.
+template <class Ready>
+void wait_until(const std::atomic<std::uint32_t>& value, const Ready& ready) {
+  if (spin_until([&] { return ready(value.load(std::memory_order_acquire)); })) return;
+  for (std::uint32_t seen = value.load(std::memory_order_acquire); !ready(seen);
+       seen = value.load(std::memory_order_acquire)) {
+    value.wait(seen, std::memory_order_acquire);
+  }
+}
+
+// The threads of a team wait for each other here.
+class Barrier {
+ public:
+  void open(std::uint32_t threads) {
+    threads_ = threads;
+    arrived_.store(0, std::memory_order_relaxed);
+  }
+  void wait() {
+    const std::uint32_t turn = turn_.load(std::memory_order_relaxed);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
+      arrived_.store(0, std::memory_order_relaxed);
+      turn_.store(turn + 1, std::memory_order_release);
+      turn_.notify_all();
+      return;
+    }
+    wait_until(turn_, [turn](std::uint32_t now) { return now != turn; });
+  }
+
+ private:
+  std::uint32_t threads_ = 1;
+  std::atomic<std::uint32_t> arrived_{0};
+  std::atomic<std::uint32_t> turn_{0};
+};
+
+// Whether this thread is at work on a part, in which further parts are its own.
+thread_local bool at_work = false;
+// The team in which it is, if that has other threads.
+thread_local Barrier* team = nullptr;
+
+// One worker for each part of a job but the first, which is the caller's. A part that its worker
+// has not begun when the caller has done its own is the caller's, too: it waits only for what is
+// under way, never for a thread that the system keeps from running.
+class ComputePool {
+ public:
+  // One job at a time: false if another thread's is under way, or if this is a part of one.
+  bool enter() { return !at_work && !busy_.test_and_set(std::memory_order_acquire); }
+  void leave() { busy_.clear(std::memory_order_release); }
+
+  // REQUIRES: enter(), for both.
+  void run(std::int64_t size, std::int64_t parts, internal::RangeBody call, void* body) {
+    job_.size = size;
+    job_.parts = parts;
+    job_.call = call;
+    job_.body = body;
+    job_.is_team = false;
+    const std::uint32_t token = offer(parts);
+    run_part(0);
+    std::uint32_t theirs = 0;
+    for (std::int64_t part = parts - 1; part > 0; --part) {
+      if (take(part, token)) {
+        run_part(part);
+      } else {
+        ++theirs;
+      }
+    }
+    wait_until(job_.done, [theirs](std::uint32_t done) { return done == theirs; });
+  }
+
+  // Those that do not come within kSpin have no part.
+  void run_team(std::int64_t threads, internal::TeamBody call, void* body) {
+    job_.call = call;
+    job_.body = body;
+    job_.is_team = true;
+    job_.joined.store(1, std::memory_order_relaxed);
+    job_.team.store(0, std::memory_order_relaxed);
+    const std::uint32_t token = offer(threads);
+    const auto wanted = static_cast<std::uint32_t>(threads);
+    spin_until([&] { return job_.joined.load(std::memory_order_relaxed) == wanted; });
+    std::uint32_t parts = wanted;
+    for (std::int64_t part = threads - 1; part > 0; --part) {
+      if (take(part, token)) --parts;
+    }
+    job_.barrier.open(parts);
+    job_.team.store(parts, std::memory_order_release);
+    job_.team.notify_all();
+    run_team_part(0, parts);
+    wait_until(job_.done, [parts](std::uint32_t done) { return done == parts - 1; });
+  }
+
+  // As many parts as there are threads for, of those that are wanted.
+  std::int64_t grow(std::int64_t wanted) {
+    try {
+      while (static_cast<std::int64_t>(offers_.size()) < wanted - 1) add_worker();
+    } catch (const std::system_error&) {
+      // The system has no more threads: those that there are do all of it.
+    }
+    return std::min(wanted, static_cast<std::int64_t>(offers_.size()) + 1);
+  }
+
+ private:
+  // In a line of memory of its own.
+  struct alignas(64) Offer {
+    // The job of which this worker may take its part; 0: none.
+    std::atomic<std::uint32_t> token{0};
+  };
+  struct Job {
+    std::int64_t size = 0;
+    std::int64_t parts = 0;
+    internal::RangeBody call = nullptr;  // a TeamBody is the same type
+    void* body = nullptr;
+    bool is_team = false;
+    // Parts that workers have done.
+    std::atomic<std::uint32_t> done{0};
+    // The threads of a team that have come, and how many it has once that is known.
+    std::atomic<std::uint32_t> joined{0};
+    std::atomic<std::uint32_t> team{0};
+    Barrier barrier;
+  };
+
+  // A worker gets no signals, which are for the program's own threads.
+  void add_worker() {
+    auto made = std::make_unique<Offer>();
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      const auto part = static_cast<std::int64_t>(offers_.size()) + 1;
+      std::thread([this, part, from = made.get()] { work(part, *from); }).detach();
+    } catch (...) {
+      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      throw;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    offers_.push_back(std::move(made));
+  }
+
+  std::uint32_t offer(std::int64_t parts) {
+    job_.done.store(0, std::memory_order_relaxed);
+    if (++token_ == 0) ++token_;
+    for (std::int64_t part = 1; part < parts; ++part) {
+      std::atomic<std::uint32_t>& token = offers_[static_cast<std::size_t>(part - 1)]->token;
+      token.store(token_, std::memory_order_release);
+      token.notify_one();
+    }
+    return token_;
+  }
+
+  // Whether the part was still on offer.
+  bool take(std::int64_t part, std::uint32_t token) {
+    return offers_[static_cast<std::size_t>(part - 1)]->token.compare_exchange_strong(
+        token, 0, std::memory_order_acq_rel);
+  }
+
+  void run_part(std::int64_t part) {
+    at_work = true;
+    job_.call(job_.body, job_.size * part / job_.parts, job_.size * (part + 1) / job_.parts);
+    at_work = false;
+  }
+
+  void work(std::int64_t part, Offer& from) {
+    for (;;) {
+      wait_until(from.token, [](std::uint32_t token) { return token != 0; });
+      std::uint32_t token = from.token.load(std::memory_order_acquire);
+      if (token == 0 || !from.token.compare_exchange_strong(token, 0, std::memory_order_acq_rel)) {
+        continue;  // the caller has taken it
+      }
+      if (job_.is_team) {
+        join_team();
+      } else {
+        run_part(part);
+      }
+      job_.done.fetch_add(1, std::memory_order_release);
+      job_.done.notify_one();
+    }
+  }
+
+  void join_team() {
+    const std::uint32_t part = job_.joined.fetch_add(1, std::memory_order_relaxed);
+    wait_until(job_.team, [](std::uint32_t parts) { return parts != 0; });
+    run_team_part(part, job_.team.load(std::memory_order_relaxed));
+  }
+
+  void run_team_part(std::int64_t part, std::int64_t parts) {
+    at_work = true;
+    team = parts > 1 ? &job_.barrier : nullptr;
+    job_.call(job_.body, part, parts);
+    team = nullptr;
+    at_work = false;
+  }
+
+  std::atomic_flag busy_;
+  Job job_;
+  std::uint32_t token_ = 0;
+  std::vector<std::unique_ptr<Offer>> offers_;
+};
+
+// Never destroyed, because its workers sleep there when the program ends. A forked child has none
+// of its parent's threads, so it begins with a pool of its own.
+ComputePool*& pool_slot() {
+  static auto* pool = [] {
+    pthread_atfork(nullptr, nullptr, [] {
+      at_work = false;
+      team = nullptr;
+      pool_slot() = new ComputePool();  // NOLINT(cppcoreguidelines-owning-memory)
+    });
+    return new ComputePool();  // NOLINT(cppcoreguidelines-owning-memory)
+  }();
+  return pool;
+}
 
 }  // namespace
 
@@ -18,10 +265,10 @@ void set_thread_count(int count) {
     throw std::invalid_argument("[set_thread_count] expected at least 1 thread, got " +
                                 std::to_string(count));
   }
+  configured_threads = count;
 #ifdef WEFT_TSAN
   count = 1;  // libgomp is not built for ThreadSanitizer: its barriers look like races
 #endif
-  configured_threads = count;
   omp_set_dynamic(0);
   omp_set_num_threads(count);
 }
@@ -32,32 +279,33 @@ namespace internal {
 
 void parallel_ranges(std::int64_t size, std::int64_t grain, RangeBody call, void* body) {
   if (size <= 0) return;
-  const std::int64_t parts =
+  std::int64_t parts =
       std::clamp<std::int64_t>(size / std::max<std::int64_t>(grain, 1), 1, configured_threads);
-  if (parts == 1) {
+  ComputePool* const pool = parts > 1 ? pool_slot() : nullptr;
+  if (pool == nullptr || !pool->enter()) {
     call(body, 0, size);
     return;
   }
-#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1)
-  for (std::int64_t part = 0; part < parts; ++part) {
-    call(body, size * part / parts, size * (part + 1) / parts);
-  }
+  parts = pool->grow(parts);
+  pool->run(size, parts, call, body);
+  pool->leave();
 }
 
 void parallel_team(std::int64_t threads, TeamBody call, void* body) {
   const std::int64_t parts = std::clamp<std::int64_t>(threads, 1, configured_threads);
-  if (parts == 1) {
+  ComputePool* const pool = parts > 1 ? pool_slot() : nullptr;
+  if (pool == nullptr || !pool->enter()) {
     call(body, 0, 1);
     return;
   }
-#pragma omp parallel num_threads(static_cast <int>(parts))
-  call(body, omp_get_thread_num(), omp_get_num_threads());
+  pool->run_team(pool->grow(parts), call, body);
+  pool->leave();
 }
 
 }  // namespace internal
 
 void team_barrier() {
-#pragma omp barrier
+  if (team != nullptr) team->wait();
 }
 
 }  // namespace weft
