@@ -108,15 +108,22 @@ void turn(const Array& x, Array& y, const RotaryRun& run) {
   T* const to = y.data<T>();
   const Strides& steps = x.strides();
   const Strides& out_steps = y.strides();
-  parallel_for(x.dim(1), kRotaryGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t t = begin; t < end; ++t) {
+  const std::int64_t texts = x.dim(0);
+  const std::int64_t places = x.dim(1);
+  const std::int64_t heads = x.dim(2);
+  // In the order of memory: the turns of all places stay in a cache.
+  parallel_for(texts * places, kRotaryGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t b = i / places;
+      const std::int64_t t = i % places;
       const T* const cos = turns->cos(run.first_place + t);
       const T* const sin = turns->sin(run.first_place + t);
-      for (std::int64_t b = 0; b < x.dim(0); ++b) {
-        for (std::int64_t head = 0; head < x.dim(2); ++head) {
-          row(from + b * steps[0] + t * steps[1] + head * steps[2],
-              to + b * out_steps[0] + t * out_steps[1] + head * out_steps[2], cos, sin, half);
-        }
+      const T* x_row = from + b * steps[0] + t * steps[1];
+      T* y_row = to + b * out_steps[0] + t * out_steps[1];
+      for (std::int64_t head = 0; head < heads; ++head) {
+        row(x_row, y_row, cos, sin, half);
+        x_row += steps[2];
+        y_row += out_steps[2];
       }
     }
   });

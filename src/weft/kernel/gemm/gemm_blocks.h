@@ -13,8 +13,11 @@ namespace weft::gemm_blocks {
 
 // Rows of a at once: with a depth of 384 columns 144 KiB, which stay in the second-level cache.
 inline constexpr std::int64_t kRowsAtOnce = 96;
-// Below this many multiply-adds, a few microseconds, a thread is not worth waking.
+// Below this many multiply-adds, a microsecond, a thread is not worth its part. Few rows wait for b,
+// so they take longer for as many.
 inline constexpr std::int64_t kGrainProducts = 128 * 1024;
+inline constexpr std::int64_t kFewRowsGrainProducts = 40 * 1024;
+inline constexpr std::int64_t kFewRows = 4;
 
 // Columns with those that fill the last panel.
 inline std::int64_t padded_columns(std::int64_t n) {
@@ -55,7 +58,8 @@ void run_parts(const SomeWork& work, const Run& run) {
   const std::int64_t panels = padded_columns(size.n) / kGemmPanel;
   const std::int64_t depth = std::max<std::int64_t>(size.k, 1);
   if (size.m < 2 * kRowsAtOnce || panels * kGemmPanel >= size.m) {
-    const std::int64_t grain = 1 + kGrainProducts / (kGemmPanel * depth * size.m);
+    const std::int64_t products = size.m > kFewRows ? kGrainProducts : kFewRowsGrainProducts;
+    const std::int64_t grain = 1 + products / (kGemmPanel * depth * size.m);
     parallel_for(panels, grain, [&](std::int64_t begin, std::int64_t end) {
       run(work.columns(begin * kGemmPanel, std::min(end * kGemmPanel, size.n)));
     });
