@@ -5,6 +5,7 @@ it needs: of x, x^2, log x, log(1 - x) or e^(-x / s). p has these in closed form
 outside the support of q, the divergence is infinite.
 """
 import math
+from typing import Any, Dict
 
 import weft
 from weft.distributions.counts import Bernoulli, Binomial, ContinuousBernoulli, Poisson
@@ -156,7 +157,7 @@ def _register(type_p, type_q, mean_log_density, outside=_never):
 
 _register(Bernoulli, Poisson, _of_poisson)
 _register(Beta, ContinuousBernoulli, _of_continuous_bernoulli)
-_outside = {Uniform: _below_zero, Pareto: _without_mean}
+_outside: Dict[Any, Any] = {Uniform: _below_zero, Pareto: _without_mean}
 for _p in (Beta, ContinuousBernoulli, Gamma, Pareto, Uniform):
     _register(_p, Exponential, _of_exponential, _outside.get(_p, _never))
 for _p in (Beta, Exponential, Pareto, Uniform):

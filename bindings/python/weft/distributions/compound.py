@@ -1,4 +1,6 @@
 """Distributions made of others: Independent, TransformedDistribution, MixtureSameFamily."""
+from typing import Any, Dict, Tuple
+
 import weft
 from weft._names._table import refuse
 from weft.distributions import constraints
@@ -16,7 +18,7 @@ def _require_distribution(name, argument, value):
 class Independent(Distribution):
     """A batch of distributions as one, whose last batch axes belong to a draw."""
 
-    arg_constraints = {}
+    arg_constraints: Dict[str, Any] = {}
 
     def __init__(self, base_distribution, reinterpreted_batch_ndims, validate_args=None):
         _require_distribution("Independent", "base_distribution", base_distribution)
@@ -91,7 +93,8 @@ class Independent(Distribution):
 class TransformedDistribution(Distribution):
     """What a transform, or a list of them one after the other, makes of another's draws."""
 
-    arg_constraints, _fields = {}, ()
+    arg_constraints: Dict[str, Any] = {}
+    _fields: Tuple[str, ...] = ()
 
     def __init__(self, base_distribution, transforms, validate_args=None):
         _require_distribution("TransformedDistribution", "base_distribution", base_distribution)
@@ -191,7 +194,7 @@ class MixtureSameFamily(Distribution):
     """Draws of one of several distributions, the last batch axis of `component_distribution`, which
     a Categorical distribution chooses."""
 
-    arg_constraints = {}
+    arg_constraints: Dict[str, Any] = {}
     _fields = ("_component_distribution", "_mixture_distribution")
 
     def __init__(self, mixture_distribution, component_distribution, validate_args=None):

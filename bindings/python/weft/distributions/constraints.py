@@ -2,6 +2,8 @@
 
 A constraint's check(value) gives a bool for each event: it takes the last `event_dim` axes away.
 """
+from typing import Tuple
+
 import weft
 from weft._limits import finfo
 from weft._names._table import refuse
@@ -20,7 +22,7 @@ class Constraint:
 
     is_discrete = False
     event_dim = 0
-    _bounds = ()  # attributes that a printed constraint shows
+    _bounds: Tuple[str, ...] = ()  # attributes that a printed constraint shows
 
     def check(self, value):
         """Whether each event of `value` lies in the region."""

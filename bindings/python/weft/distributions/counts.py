@@ -1,6 +1,7 @@
 """Distributions of truth values and of counts: Bernoulli, ContinuousBernoulli, Geometric, Binomial,
 NegativeBinomial and Poisson."""
 import math
+from typing import Tuple
 
 import weft
 from weft import _core
@@ -22,7 +23,7 @@ class WithOdds(Distribution):
     """What takes the probability of a truth value, `probs`, or its log-odds, `logits`."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
-    _fields = ("probs", "logits", "_param")
+    _fields: Tuple[str, ...] = ("probs", "logits", "_param")
 
     def _take(self, probs, logits, *others):
         """Keeps the one that was given; gives it and `others` in one shape."""

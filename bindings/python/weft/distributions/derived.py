@@ -1,5 +1,6 @@
 """What transforms make of Normal, Cauchy, Uniform and Exponential draws."""
 import math
+from typing import Any
 
 import weft
 from weft._limits import finfo
@@ -78,7 +79,8 @@ class _Half(TransformedDistribution):
     """|x| of draws of a distribution that is even."""
 
     arg_constraints, support = {"scale": constraints.positive}, constraints.nonnegative
-    has_rsample, _fields, _whole = True, (), None
+    has_rsample, _fields = True, ()
+    _whole: Any = None
 
     def __init__(self, scale, validate_args=None):
         base = self._whole(0, scale, validate_args=False)

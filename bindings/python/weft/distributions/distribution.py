@@ -1,5 +1,6 @@
 """Distribution, which all others are made of, and ExponentialFamily."""
 import warnings
+from typing import Tuple
 
 import weft
 from weft._names._table import Tensor, refuse
@@ -29,7 +30,8 @@ class Distribution:
     _validate_args = __debug__
     # Attributes that expand() repeats: tensors and distributions whose shape begins with
     # batch_shape, where an object has them; and those that it hands on as they are.
-    _fields, _kept = (), ()
+    _fields: Tuple[str, ...] = ()
+    _kept: Tuple[str, ...] = ()
 
     @staticmethod
     def set_default_validate_args(value):

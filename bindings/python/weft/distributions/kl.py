@@ -1,12 +1,13 @@
 """kl_divergence, and register_kl for classes of one's own."""
 import warnings
+from typing import Any, Dict
 
 from weft.distributions.distribution import Distribution
 
 __all__ = ["kl_divergence", "register_kl"]
 
-_REGISTRY = {}
-_FOUND = {}  # what the registry gave for pairs of classes
+_REGISTRY: Dict[Any, Any] = {}
+_FOUND: Dict[Any, Any] = {}  # what the registry gave for pairs of classes
 
 
 def register_kl(type_p, type_q):

@@ -10,10 +10,8 @@ from weft.distributions.utils import broadcast_all, sum_rightmost
 from weft.nn.functional import softplus
 
 
-class _Alike(Transform):
+class Alike(Transform):
     """One without parameters: all objects of its class are equal."""
-
-    domain = constraints.real
 
     def __eq__(self, other):
         return type(self) is type(other)
@@ -21,8 +19,8 @@ class _Alike(Transform):
     __hash__ = object.__hash__
 
 
-class _Rising(_Alike):
-    bijective, sign = True, 1
+class _Rising(Alike):
+    domain, bijective, sign = constraints.real, True, 1
 
 
 class ExpTransform(_Rising):
@@ -93,10 +91,10 @@ class TanhTransform(_Rising):
         return 2 * (math.log(2) - x - softplus(-2 * x))
 
 
-class AbsTransform(_Alike):
+class AbsTransform(Alike):
     """y = |x|; as the inverse stands x = y."""
 
-    codomain = constraints.positive
+    domain, codomain = constraints.real, constraints.positive
 
     def _call(self, x):
         return x.abs()

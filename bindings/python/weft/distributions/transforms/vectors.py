@@ -5,12 +5,12 @@ import weft
 from weft._limits import finfo
 from weft._names._table import refuse
 from weft.distributions import constraints
-from weft.distributions.transforms.elementwise import _Alike, clipped_sigmoid
+from weft.distributions.transforms.elementwise import Alike, clipped_sigmoid
 from weft.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
 from weft.nn.functional import logsigmoid, pad, softplus
 
 
-class SoftmaxTransform(_Alike):
+class SoftmaxTransform(Alike):
     """y = softmax(x) along the last axis; log(y) stands for its inverse."""
 
     domain, codomain = constraints.real_vector, constraints.simplex
@@ -28,7 +28,7 @@ class SoftmaxTransform(_Alike):
     inverse_shape = forward_shape
 
 
-class StickBreakingTransform(_Alike):
+class StickBreakingTransform(Alike):
     """x of n numbers to n + 1 probabilities: each breaks off a share of what the ones before it
     have left. x = 0 gives equal probabilities."""
 
@@ -62,7 +62,7 @@ class StickBreakingTransform(_Alike):
         return weft.Size(shape[:-1]) + (shape[-1] - 1,)
 
 
-class LowerCholeskyTransform(_Alike):
+class LowerCholeskyTransform(Alike):
     """Square matrices to lower triangles with a positive diagonal."""
 
     domain = constraints.independent(constraints.real, 2)
@@ -75,7 +75,7 @@ class LowerCholeskyTransform(_Alike):
         return y.tril(-1) + weft.diag_embed(y.diagonal(dim1=-2, dim2=-1).log())
 
 
-class CorrCholeskyTransform(_Alike):
+class CorrCholeskyTransform(Alike):
     """D (D - 1) / 2 numbers to the factor of a D x D correlation matrix.
 
     tanh of the numbers are partial correlations; row by row each takes its share of what is left of
