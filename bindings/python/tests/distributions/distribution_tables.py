@@ -141,6 +141,26 @@ CHECKS = (
     "positive_semidefinite T([[1.,0.],[0.,0.]])", "positive_definite T([[1.,0.],[0.,0.]])",
     "half_open_interval(0,1) T([0.,1.])", "less_than(1) T([0.,1.])",
     "stack([C.positive,C.real],-1) T([0.,1.])", "cat([C.positive,C.real],-1) T([0.,-1.])")
+# Further rows.
+OTHERS = (
+    "D.kl_divergence(D.ContinuousBernoulli(T(.25)), D.Uniform(T(0.), 1.))",
+    "D.kl_divergence(D.Uniform(T(0.), 1.), D.ContinuousBernoulli(T(.25)))",
+    "D.kl_divergence(D.Uniform(T(-1.), 1.), D.ContinuousBernoulli(T(.25)))",
+    "D.kl_divergence(D.Uniform(T(0.), 1.), D.Gamma(T(2.), 3.))",
+    "D.kl_divergence(D.Uniform(T(0.), 1.), D.Beta(T(2.), 3.))",
+    "D.kl_divergence(D.Uniform(T(-1.), 1.), D.Gamma(T(2.), 3.))",
+    "D.Multinomial(4, T([.2, .3, .5])).expand((2,)).entropy()",
+    "D.MultivariateNormal(T([0., 1.]), T([[2., .5], [.5, 1.]])).expand((2,)).entropy()",
+    "D.Normal(T([0.]), 1.) == D.Normal(T([0.]), 1.)",
+    "D.Categorical(T([[.2, .8]])).expand((3, 1)).enumerate_support()",
+    "D.Independent(D.Independent(D.Normal(torch.zeros(2, 3, 4), 1.), 1), 2).event_shape",
+    "repr(D.Independent(D.Normal(torch.zeros(2), 1.), 1)), repr(D.Normal(0., 1.)), repr(D.Chi2(1.))",
+    "D.utils.vec_to_tril_matrix(torch.arange(6.)), D.utils.tril_matrix_to_vec(torch.eye(3), -1)",
+    "D.utils.vec_to_tril_matrix(torch.arange(3.), -1), D.utils.probs_to_logits(T([0., .5, 1.]))",
+    "D.utils.logits_to_probs(T([0., 1.])), D.utils.clamp_probs(T([0., .5]))",
+    "D.utils.broadcast_all(1, T([1., 2.]))", "repr(C.real), repr(C.interval(0, 1)), repr(C.simplex)",
+    "repr(C.independent(C.positive, 1)), repr(C.positive_integer), repr(D.ExpTransform())",
+)
 
 
 def rows(pairs):
@@ -156,6 +176,7 @@ def rows(pairs):
         first, second = _pair(p, q)
         yield f"D.kl_divergence({first}, {second})"
         yield f"gradients(lambda T: ({first}, {second}), lambda d: D.kl_divergence(*d))"
+    yield from OTHERS
     for made, value in TRANSFORMS:
         yield f"transformed({made}, {value})"
     for made in CONSTRAINTS:
