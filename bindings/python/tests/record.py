@@ -2,10 +2,11 @@
 """Writes what PyTorch gives into recorded/, for machines that have no PyTorch.
 
 usage: PYTHONPATH=build/release/python bindings/python/tests/record.py [PART ...]
-  PART   trainings, cases, calls, ported or vision; without one, all of them
+  PART   trainings, cases, calls, ported, distributions or vision; without one, all of them
 
-Run it after a change of trainings/, cases/, calls/, vision/ or examples/ported, and commit the files. All
-of them draw with NumPy's RandomState alone, so that the files change only where the programs do.
+Run it after a change of trainings/, cases/, calls/, distributions/, vision/ or examples/ported, and
+commit the files. All of them draw with NumPy's RandomState alone, so that the files change only
+where the programs do.
 """
 import pathlib
 import sys
@@ -58,6 +59,15 @@ def record_calls():
                             for text, result in test_calls.expected().items()})
 
 
+def record_distributions():
+    """What torch.distributions gives for the rows of distributions/distribution_tables.py."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "distributions"))
+    import test_distributions
+
+    records.write("distributions", {"torch": torch.__version__, **{
+        text: calls.compact(result) for text, result in test_distributions.expected().items()}})
+
+
 def record_vision():
     """What torchvision gives for the rows of vision/transform_tables.py; needs it and Pillow."""
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "vision"))
@@ -81,6 +91,8 @@ def main(what):
         record_ported()
     if not what or "calls" in what:
         record_calls()
+    if not what or "distributions" in what:
+        record_distributions()
     if not what or "vision" in what:
         record_vision()
 

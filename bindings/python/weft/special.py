@@ -45,7 +45,10 @@ def zeta(input, other):  # noqa: A002
 
 def xlog1py(input, other):  # noqa: A002
     """input log(1 + other), and 0 where input is 0."""
-    return weft.where(input == 0, 0.0, input * weft.log1p(weft.where(input == 0, 1.0, other)))
+    beside = input if isinstance(input, weft.Tensor) else other
+    input, other = (number_or_tensor(each, beside) for each in (input, other))  # noqa: A001
+    empty = (input == 0) & ((other <= -1) | (other == math.inf))
+    return input * weft.log1p(weft.where(empty, 0.0, other))
 
 
 def ndtr(input):  # noqa: A002

@@ -105,8 +105,9 @@ def xlogy(input, other):  # noqa: A002
     """input log(other), and 0 where input is 0."""
     beside = input if isinstance(input, _Tensor) else other
     input, other = (_number_or_tensor(each, beside) for each in (input, other))  # noqa: A001
-    empty = (input == 0) & ~_core.isnan(other)
-    return _where(empty, 0.0, input * _where(empty, 1.0, other).log())
+    # Only there, so that elsewhere an input of 0 has its slope, log(other).
+    empty = (input == 0) & ((other <= 0) | (other == _math.inf))
+    return input * _where(empty, 1.0, other).log()
 
 
 @_method
