@@ -52,7 +52,7 @@ void restart_with_short_spin(char** argv) {
                       !environment_variable("GOMP_SPINCOUNT").empty();
   // OpenMP reads it when the program is loaded, and no other thread runs yet.
   // NOLINTNEXTLINE(concurrency-mt-unsafe)
-  if (chosen || setenv("GOMP_SPINCOUNT", "10000", 1) != 0) return;
+  if (chosen || setenv("GOMP_SPINCOUNT", "100", 1) != 0) return;
   std::error_code fault;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", fault);
   if (!fault) execv(program.c_str(), argv);

@@ -25,9 +25,9 @@ DataPlaces data_places(const DataChoice& choice = {});
 // For a recipe that came from others.
 DataPlaces foreign_data_places(const DataChoice& choice = {});
 
-// Starts this program again, in the same process, with a setting that lets OpenMP's threads spin
-// only briefly while they wait. Their default is to spin for milliseconds, which on a machine with
-// more busy processes than cores makes two threads several times slower than one. Returns if the
+// Starts this program again, in the same process, with a setting that lets OpenMP's threads, which
+// are oneDNN's, spin only briefly while they wait. Their default is to spin for milliseconds, which
+// keeps processors from our own threads and from other programs. Returns if the
 // environment already sets how to wait, or if the system does not permit it. Call first in main().
 void restart_with_short_spin(char** argv);
 

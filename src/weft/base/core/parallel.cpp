@@ -23,7 +23,7 @@ int configured_threads = 1;  // NOLINT(cppcoreguidelines-avoid-non-const-global-
 
 // A worker waits this long for its next part before it sleeps: longer than from one operation to
 // the next, and short beside what the system takes to give the processor to another program.
-constexpr microseconds kSpin{30};
+constexpr microseconds kSpin{50};
 
 inline void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -47,12 +47,14 @@ bool spin_until(const Ready& ready) {
   return ready();
 }
 
-// Waits until ready(value), which a change of `value` makes true; whoever changes it notifies.
+// Waits until ready(value), which a change of `value` makes true and a notification follows. A
+// thread that was woken too late spins again, for the next change.
 template <class Ready>
 void wait_until(const std::atomic<std::uint32_t>& value, const Ready& ready) {
-  if (spin_until([&] { return ready(value.load(std::memory_order_acquire)); })) return;
-  for (std::uint32_t seen = value.load(std::memory_order_acquire); !ready(seen);
-       seen = value.load(std::memory_order_acquire)) {
+  const auto is_ready = [&] { return ready(value.load(std::memory_order_acquire)); };
+  while (!spin_until(is_ready)) {
+    const std::uint32_t seen = value.load(std::memory_order_acquire);
+    if (ready(seen)) return;
     value.wait(seen, std::memory_order_acquire);
   }
 }

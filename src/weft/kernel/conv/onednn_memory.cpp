@@ -12,8 +12,9 @@ namespace {
 
 using Tag = dnnl::memory::format_tag;
 
-// Below this size a copy takes less time than waking a thread.
-constexpr std::size_t kReorderBytesAlone = std::size_t{128} << 10;
+// Below this size a copy takes less time than waking a thread of OpenMP's, which then keeps a
+// processor from our own threads while it waits for more.
+constexpr std::size_t kReorderBytesAlone = std::size_t{1} << 20;
 
 dnnl::memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 

@@ -93,12 +93,15 @@ GemmOutput output_of(const GemmOutput& c, std::int64_t k, std::int64_t depth, st
 }
 
 // Rows that lie close together are read where they are: a few broadcasts a line. A single row is
-// one anyway. So are the columns of a transposed a, if few columns of b read them again: a tile
-// finds its rows side by side there, too.
+// one anyway. So are the columns of a transposed a, where a tile finds its rows side by side, and
+// few rows, if few columns of b read them again.
 bool packs_rows(const GemmSize& size, const GemmOperand& a) {
-  constexpr std::int64_t kFewColumns = 128;
+  constexpr std::int64_t kColumnsOfTransposed = 128;
+  constexpr std::int64_t kColumnsOfFewRows = 512;
   const GemmLoops& inner = gemm_loops();
-  const std::int64_t columns = a.row_step == 1 ? kFewColumns : inner.columns;
+  std::int64_t columns = inner.columns;
+  if (size.m <= kRowsAtOnce) columns = kColumnsOfFewRows;
+  if (a.row_step == 1) columns = kColumnsOfTransposed;
   return size.m > 1 && (a.column_step != 1 || inner.packs_rows) && size.n > columns;
 }
 
