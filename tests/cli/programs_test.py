@@ -209,10 +209,15 @@ def a_program_that_cannot_begin_does_not_stop_the_others():
             expect("synthetic_mlp, seed 2: accuracy" in end.output, f"{end}")
 
 
+def touching(mark):
+    """A command that makes the file, as TOML."""
+    return json.dumps(["sh", "-c", 'touch "$0"', str(mark), "{seed}", "{out}"])
+
+
 def no_other_command_starts_a_program():
     with scratch() as folder:
         mark = folder / "started"
-        text = f'[program]\ncommand = ["touch", "{mark}", "{{seed}}", "{{out}}"]\n'
+        text = f'[program]\ncommand = {touching(mark)}\n'
         mine = folder / "mine.toml"
         reason = "only `weft compare` starts one"
         mine.write_text(text)
@@ -251,7 +256,7 @@ def a_peer_that_sends_a_program_starts_nothing_at_a_joiner():
     with scratch() as folder:
         mark = folder / "started"
         (folder / "sent.toml").write_text(
-            f'[program]\ncommand = ["touch", "{mark}", "{{seed}}", "{{out}}"]\n')
+            f'[program]\ncommand = {touching(mark)}\n')
         founder = subprocess.Popen([sys.executable, "-c", FOUNDER, folder / "sent.toml"], text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    env={**os.environ, "PYTHONPATH": str(PACKAGE)})
