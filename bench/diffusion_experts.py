@@ -21,7 +21,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bindings/p
 import diffusion_experts as example  # noqa: E402
 
 BATCH = 128
-NOISES = 4  # of each test sample
 
 
 class EqualWeights(weft.nn.Module):
@@ -33,21 +32,12 @@ class EqualWeights(weft.nn.Module):
         return weft.zeros(len(x), self.count)
 
 
-def test_loss(model, x):
-    """With noise and times that depend on nothing but the data."""
-    drawn = weft.Generator().manual_seed(12345)
-    with weft.no_grad():
-        losses = [diffusion.flow_matching_loss(model, part, drawn).item() * len(part)
-                  for _ in range(NOISES) for part in x.split(2500)]
-    return sum(losses) / (NOISES * len(x))
-
-
 def one_seed(seed, steps, count):
     weft.manual_seed(seed)
     x, test = example.pictures("fashion-mnist"), example.pictures("fashion-mnist", train=False)
-    found = {"one model, all steps": test_loss(example.train_expert(x, steps, BATCH), test)}
+    found = {"one model, all steps": example.test_loss(example.train_expert(x, steps, BATCH), test)}
     share = steps // count
-    found["one model, the steps of one expert"] = test_loss(
+    found["one model, the steps of one expert"] = example.test_loss(
         example.train_expert(x, share, BATCH), test)
     clusters = diffusion.kmeans(x, count).assign(x)
     drawn = weft.randint(0, count, (len(x),))
@@ -58,10 +48,10 @@ def one_seed(seed, steps, count):
             else EqualWeights(count)
         for top_k, text in ((0, "all"), (2, "the best 2"), (1, "the best")):
             if name == "clusters" or top_k == 0:
-                found[f"{count} experts on {name}, {text}"] = test_loss(
+                found[f"{count} experts on {name}, {text}"] = example.test_loss(
                     diffusion.Experts(experts, router, top_k), test)
         if name == "clusters":
-            found[f"{count} experts on clusters, equal weights"] = test_loss(
+            found[f"{count} experts on clusters, equal weights"] = example.test_loss(
                 diffusion.Experts(experts, EqualWeights(count), 0), test)
     return found
 

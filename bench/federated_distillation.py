@@ -65,16 +65,10 @@ ARMS = {"the members' data": (OnData, 0.0), "synthetic, own only": (OnOwnSamples
 def run(kind, contrast, data, tests, rounds, seed):
     """[accuracy on each domain] after the last round."""
     weft.manual_seed(seed)
-    model, shared = example.Network(), example.first_shared()
+    model = example.Network()
     members = [kind(*each) for each in data]
-    for number in range(rounds):
-        if example.refines(number):
-            for member in members:
-                member.refine(model)
-        weight = example.contrast_of(number, contrast)
-        changes = [member.train(model, shared, weight) for member in members]
-        mean = [sum(each) / len(members) for each in zip(*changes)]
-        example.combine(model, shared, mean, number)
+    for _ in example.train_together(model, members, rounds, contrast):
+        pass
     return [example.accuracy(model, x, y) for x, y in tests]
 
 

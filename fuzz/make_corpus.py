@@ -384,6 +384,18 @@ SEEDS = {
                      b"[optimizer]\nlearning_rate = 1e-3 # small\n"
                      b'name = """adam"""\n'),
     },
+    "program_recipe": {
+        "whole.toml": (b'[program]\ncommand = ["{python}", "{recipe}/x.py", "{seed}", "{{{rate}}}"]\n'
+                       b'timeout_s = 60\nrounds = 5\n[program.options]\nrate = 0.1\nfast = true\n'),
+        "odd.toml": b"program = {command = ['a'], options.x = 1e-3, 'rounds' = 0x7}\n",
+    },
+    "program_results": {
+        "two.jsonl": (b'{"round": 1, "seconds": 0.5, "bytes_sent": 10, "samples": 20, "loss": 1}\n\n'
+                      b'{"round": 2, "seconds": 1, "bytes_sent": 20, "samples": 4e1, "loss": null, '
+                      b'"accuracy": 0.5, "step": 7, "kind": "test"}\n'),
+        "training.jsonl": (b'{"kind": "training", "round": 1, "seconds": 1, "bytes_sent": 1, '
+                           b'"samples": 2, "loss": 2}\n{"round": 1, "seco'),
+    },
 }
 CHOSEN_BY_FIRST_BYTE = ("link", "parking", "membership", "branch", "join", "reach", "admission", "collective",
                         "verify", "group", "line", "state", "gossip", "mix", "discovery")

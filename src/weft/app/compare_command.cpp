@@ -19,6 +19,7 @@
 #include "weft/app/compare/run_recorder.h"
 #include "weft/app/compare_plan.h"
 #include "weft/app/member/local_peers.h"
+#include "weft/app/program/program_run.h"
 #include "weft/app/terminal/interrupt.h"
 #include "weft/app/terminal/slow_notice.h"
 #include "weft/app/terminal/standard_output.h"
@@ -102,15 +103,31 @@ Result<ComparedRun> simulate(const PlannedRun& run, SlowNotice& notice, const Ti
   }
 }
 
+// A run of either kind.
+Result<ComparedRun> run_one(const PlannedRun& run, const ResultFolder& folder, SlowNotice& notice,
+                            const TimeLeft& left) {
+  if (!run.program) return simulate(run, notice, left);
+  WEFT_TRY_ASSIGN(const std::string out, folder.fresh_program_folder(run.result));
+  return run_program_contender(*run.program, out, interrupted, run.result);
+}
+
+// A simulation that fails would fail again; a program may not, so that its failure is not kept.
+bool is_worth_keeping(const PlannedRun& run, const ComparedRun& result) {
+  return !run.program || result.fault.empty();
+}
+
 void keep(ComparePlan& plan, const PlannedRun& run, ComparedRun result) {
   if (!result.fault.empty() && !plan.first_problem) plan.first_problem = ExitCode::kUnavailable;
   plan.comparison.entrants[run.entrant].runs.push_back(std::move(result));
 }
 
+// NaN if a program is among them: nobody knows how long it takes.
 double missing_samples(const ComparePlan& plan, const ResultFolder& folder) {
   double samples = 0;
   for (const PlannedRun& run : plan.runs) {
-    if (!folder.load(run.result, nullptr)) samples += planned_samples(run.recipe);
+    if (folder.load(run.result, nullptr)) continue;
+    if (run.program) return std::numeric_limits<double>::quiet_NaN();
+    samples += planned_samples(run.recipe);
   }
   return samples;
 }
@@ -137,7 +154,7 @@ Status run_all(ComparePlan& plan, const ResultFolder& folder, bool json) {
     }
     if (!complaint.empty()) write_error("weft: " + printable(complaint) + "\n");
     std::optional<SlowNotice> notice(words);
-    Result<ComparedRun> result = simulate(run, *notice, left);
+    Result<ComparedRun> result = run_one(run, folder, *notice, left);
     notice.reset();
     left.run_done(planned_samples(run.recipe));
     if (result.status().code() == Code::kAborted) {
@@ -150,7 +167,8 @@ Status run_all(ComparePlan& plan, const ResultFolder& folder, bool json) {
       continue;
     }
     news.done(result.value(), false);
-    const Status saved = folder.save(result.value());
+    const Status saved =
+        is_worth_keeping(run, result.value()) ? folder.save(result.value()) : Status();
     keep(plan, run, std::move(result).value());
     WEFT_TRY(saved);
   }

@@ -8,10 +8,13 @@ namespace weft {
 CLI::App* add_compare(CLI::App& app, CompareRequest& request) {
   CLI::App* compare = app.add_subcommand(
       "compare",
-      "Train recipes with several seeds, as `weft sim` does, and write tables and plots of them.");
+      "Train recipes with several seeds, as `weft sim` does or by programs of your own, and "
+      "write tables and plots of them.");
   compare
-      ->add_option("recipe", request.contenders.recipes,
-                   "Recipes: TOML files, such as those in recipes/.")
+      ->add_option(
+          "recipe", request.contenders.recipes,
+          "Recipes: TOML files, such as those in recipes/. One with [program] starts the program "
+          "that it names, on this machine and with your rights (docs/compare.md).")
       ->expected(0, -1);
   compare
       ->add_option("--variant", request.contenders.variants,

@@ -1,8 +1,8 @@
 // compare_plan: which runs a comparison consists of, before any of them begins.
 //
-// Where it stands: compare_command.h -> here -> compare/, sim_command.h. Threads: pure functions,
-// which read the recipes' files and the environment. Fails: plan_of() with kInvalidArgument for
-// flags, and as simulated_recipe() where every contender is refused.
+// Where it stands: compare_command.h -> here -> compare/, program/, sim_command.h. Threads: pure
+// functions, which read the recipes' files and the environment. Fails: plan_of() with
+// kInvalidArgument for flags, and as simulated_recipe() where every contender is refused.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include "weft/app/compare/compared_run.h"
 #include "weft/app/compare/figures.h"
 #include "weft/app/compare_command.h"
+#include "weft/app/program/program_run.h"
 #include "weft/app/sim_command.h"
 #include "weft/app/terminal/exit_code.h"
 #include "weft/base/status.h"
@@ -22,8 +23,10 @@ namespace weft {
 // One contender with one seed.
 struct PlannedRun {
   std::size_t entrant = 0;
+  // Either a simulation of a recipe, or a program.
   SimRequest sim;
   Recipe recipe;
+  std::optional<ProgramRun> program;
   ComparedRun result;  // its key, contender and seed
 };
 

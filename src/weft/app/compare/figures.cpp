@@ -189,6 +189,29 @@ std::vector<CurvePoint> mean_curve(const Entrant& entrant,
   return out;
 }
 
+bool has_key(const Entrant& entrant, const std::string& name) {
+  return std::any_of(entrant.recipe.begin(), entrant.recipe.end(),
+                     [&](const NamedText& key) { return key.name == name; });
+}
+
+// Whether those that have the key have different values; what a program is asked to do is shown
+// beside recipes without one, too.
+bool differs(const Comparison& comparison, const DifferingKey& key) {
+  const bool is_programs = key.name.starts_with("program.");
+  const std::string* first = nullptr;
+  bool lacking = false;
+  for (std::size_t i = 0; i < comparison.entrants.size(); ++i) {
+    const Entrant& entrant = comparison.entrants[i];
+    if (!has_key(entrant, key.name)) {
+      lacking = lacking || !entrant.recipe.empty();
+      continue;
+    }
+    if (first != nullptr && *first != key.values[i]) return true;
+    first = &key.values[i];
+  }
+  return is_programs && lacking;
+}
+
 }  // namespace
 
 MeanSpread mean_spread(std::span<const double> values) {
@@ -259,20 +282,20 @@ std::vector<CurvePoint> training_curve(const Entrant& entrant, Effort effort) {
 }
 
 std::vector<DifferingKey> differing_keys(const Comparison& comparison) {
-  std::vector<DifferingKey> out;
-  const auto read = std::find_if(comparison.entrants.begin(), comparison.entrants.end(),
-                                 [](const Entrant& entrant) { return !entrant.recipe.empty(); });
-  if (read == comparison.entrants.end()) return out;
-  for (std::size_t k = 0; k < read->recipe.size(); ++k) {
-    DifferingKey key{read->recipe[k].name, {}};
-    bool differs = false;
-    for (const Entrant& entrant : comparison.entrants) {
-      key.values.push_back(k < entrant.recipe.size() ? entrant.recipe[k].text : "");
-      differs = differs || (k < entrant.recipe.size() && key.values.back() != read->recipe[k].text);
+  std::vector<DifferingKey> all;  // by first appearance
+  for (std::size_t i = 0; i < comparison.entrants.size(); ++i) {
+    for (const NamedText& key : comparison.entrants[i].recipe) {
+      auto found = std::find_if(all.begin(), all.end(),
+                                [&](const DifferingKey& one) { return one.name == key.name; });
+      if (found == all.end()) {
+        found = all.insert(all.end(), {key.name, {}});
+        found->values.resize(comparison.entrants.size());
+      }
+      found->values[i] = key.text;
     }
-    if (differs) out.push_back(std::move(key));
   }
-  return out;
+  std::erase_if(all, [&](const DifferingKey& key) { return !differs(comparison, key); });
+  return all;
 }
 
 }  // namespace weft

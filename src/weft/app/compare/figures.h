@@ -100,10 +100,12 @@ double effort_of(const RunPoint& point, Effort effort);
 std::vector<CurvePoint> measured_curve(const Entrant& entrant, Effort effort, Quality quality);
 std::vector<CurvePoint> training_curve(const Entrant& entrant, Effort effort);
 
-// Keys of recipes whose values are not the same for all entrants, with the values of each.
+// Keys of recipes whose values are not the same for all entrants that have them, with the values of
+// each; and the keys of programs beside recipes that name none.
 struct DifferingKey {
   std::string name;
-  std::vector<std::string> values;  // one for each entrant; "" where it was refused unread
+  std::vector<std::string> values;  // one for each entrant; "" where it was refused unread, or
+                                    // has no such key
 };
 std::vector<DifferingKey> differing_keys(const Comparison& comparison);
 

@@ -137,5 +137,19 @@ TEST(Figures, KeysThatDifferAreListed) {
   EXPECT_THAT(keys[0].values, testing::ElementsAre("f32", "bf16"));
 }
 
+TEST(Figures, KeysOfAProgramStandBesideThoseOfRecipes) {
+  Comparison comparison = clear_win();
+  comparison.entrants.push_back(entrant_of("other", {}));
+  comparison.entrants[0].recipe = {{"group.wire", "f32"}, {"run.steps", "5"}};
+  comparison.entrants[1].recipe = {{"program.options.rate", "1"}};
+  comparison.entrants[2].recipe = {{"group.wire", "bf16"}, {"run.steps", "5"}};
+  const std::vector<DifferingKey> keys = differing_keys(comparison);
+  ASSERT_EQ(keys.size(), 2U);
+  EXPECT_EQ(keys[0].name, "group.wire");
+  EXPECT_THAT(keys[0].values, testing::ElementsAre("f32", "", "bf16"));
+  EXPECT_EQ(keys[1].name, "program.options.rate");
+  EXPECT_THAT(keys[1].values, testing::ElementsAre("", "1", ""));
+}
+
 }  // namespace
 }  // namespace weft::figures_test

@@ -97,9 +97,23 @@ ResultFolder::~ResultFolder() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-std::string ResultFolder::run_path(const ComparedRun& run) const {
-  return fmt::format("{}/runs/{}-seed{}-{}.json", path_, slug_of(run.contender), run.seed,
+std::string ResultFolder::stem_of(const ComparedRun& run) {
+  return fmt::format("{}-seed{}-{}", slug_of(run.contender), run.seed,
                      run.key.substr(0, kKeyDigits));
+}
+
+std::string ResultFolder::run_path(const ComparedRun& run) const {
+  return fmt::format("{}/runs/{}.json", path_, stem_of(run));
+}
+
+Result<std::string> ResultFolder::fresh_program_folder(const ComparedRun& run) const {
+  std::error_code error;
+  const std::filesystem::path folder =
+      std::filesystem::absolute(path_, error) / "programs" / stem_of(run);
+  if (!error) std::filesystem::remove_all(folder, error);  // follows no links
+  if (error) return cannot_be_made(folder.string(), error.message());
+  WEFT_TRY(make_result_folder(folder.string()));
+  return folder.string();
 }
 
 std::optional<ComparedRun> ResultFolder::load(const ComparedRun& wanted,

@@ -2,6 +2,7 @@
 //
 //   DIR/.weft-compare    marks the folder as ours; locked while a comparison uses it
 //   DIR/runs/*.json      one ComparedRun each, named after contender, seed and key
+//   DIR/programs/*/      what the program of a recipe has written in its last run
 //   DIR/...              the files of the report
 //
 // A folder that has files but no mark belongs to somebody else and is refused before anything is
@@ -35,10 +36,16 @@ class ResultFolder {
   // or if its file is damaged or another's; then `complaint`, if not null, gets the reason.
   std::optional<ComparedRun> load(const ComparedRun& wanted, std::string* complaint) const;
   Status save(const ComparedRun& result) const;
+  // An empty folder, an absolute path, for the program of this run; what an earlier run of the same
+  // key has left there is removed.
+  Result<std::string> fresh_program_folder(const ComparedRun& run) const;
   // A file of the report; `name` may begin with "plots/".
   Status write(const std::string& name, std::string_view text) const;
 
  private:
+  // "CONTENDER-seedN-KEY", for file names.
+  static std::string stem_of(const ComparedRun& run);
+
   ResultFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
   std::string path_;
   int lock_ = -1;

@@ -44,9 +44,9 @@ Result<std::vector<MethodFamily>> choose_methods(const std::vector<MethodFamily>
     for (const Method& method : family.methods) known.push_back(method.name);
   }
   if (chosen.empty()) {
-    return invalid_argument(
-        fmt::format("methods: expected a method, a key of the recipe or code, got \"{}\"{}",
-                    printable(name), did_you_mean(name, known)));
+    return invalid_argument(fmt::format(
+        "methods: expected a method, a key of the recipe, code or program, got \"{}\"{}",
+        printable(name), did_you_mean(name, known)));
   }
   return chosen;
 }

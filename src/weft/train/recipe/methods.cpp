@@ -15,6 +15,7 @@
 #include "weft/mix/outer/mix_outer_def.h"
 #include "weft/mix/plan/mix_plan_def.h"
 #include "weft/mix/trigger/mix_trigger_def.h"
+#include "weft/train/recipe/program_methods.h"
 #include "weft/train/recipe/recipe.h"
 
 namespace weft {
@@ -34,6 +35,14 @@ std::vector<Method> mix_rows() {
   std::vector<Method> methods;
   for (const MixMethodDef& def : mix_methods()) {
     methods.push_back({def.name, def.summary, {}, def.plan});
+  }
+  return methods;
+}
+
+std::vector<Method> program_rows() {
+  std::vector<Method> methods;
+  for (const ProgramMethodDef& def : program_methods()) {
+    methods.push_back({def.name, def.summary, def.options, def.program});
   }
   return methods;
 }
@@ -92,6 +101,10 @@ std::vector<MethodFamily> method_families() {
        methods_of(mix_plans(), no_note<MixPlanDef>)},
       {"mix.trigger", "trigger", "When deltas are combined, and who is given work", "",
        methods_of(mix_triggers(), no_note<MixTriggerDef>)},
+      {"program", "method",
+       "Published methods that are programs of the Python package; `weft compare` runs their "
+       "recipes of recipes/methods",
+       "program", program_rows()},
   };
 }
 
@@ -110,6 +123,7 @@ std::string mix_tables() {
   return out;
 }
 
+std::string program_method_table() { return method_table("program"); }
 std::string aggregator_table() { return method_table("aggregate.rule"); }
 std::string code_table() { return method_table("code"); }
 std::string gate_table() { return method_table("group.late"); }

@@ -24,8 +24,8 @@ struct Method {
 };
 
 struct MethodFamily {
-  // The recipe's key for one of them, such as "aggregate.rule"; of a family that no recipe names, a
-  // word without a dot.
+  // The recipe's key for one of them, such as "aggregate.rule"; of a family that no recipe of
+  // Weft's own names, a word without a dot.
   std::string_view key;
   // What one is called in a table, and what the family is for.
   std::string_view kind;
@@ -41,6 +41,8 @@ std::vector<MethodFamily> method_families();
 std::string code_table();
 // Markdown: a heading and a table for each family of the [mix] section and data.partition.
 std::string mix_tables();
+// Markdown table of program_methods.h, in the same form.
+std::string program_method_table();
 // "keep = 8 (whole, 1 to 64): what it is", with `quote` around the name.
 std::string option_text(const Option& option, std::string_view quote);
 

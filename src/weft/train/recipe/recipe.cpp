@@ -1,24 +1,11 @@
 #include "weft/train/recipe/recipe.h"
 
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_WINDOWS_COMPAT 0
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include <fmt/format.h>
-// toml++ asserts what hostile text can break, such as "[!", and then reports the error by itself:
-// its assertions are off in every build.
-#pragma push_macro("NDEBUG")
-#undef NDEBUG
-#define TOML_ASSERT(expression) static_assert(true)
-#include <toml++/toml.h>
-#pragma pop_macro("NDEBUG")
 
 #include "weft/base/nearest_name.h"
 #include "weft/base/printable.h"
@@ -28,7 +15,7 @@
 #include "weft/peer/admission.h"
 #include "weft/train/recipe/recipe_aliases.h"
 #include "weft/train/recipe/recipe_data.h"
-#include "weft/train/recipe/recipe_text.h"
+#include "weft/train/recipe/toml_document.h"
 #include "weft/train/recipe/validation.h"
 
 namespace weft {
@@ -213,13 +200,11 @@ Written written_value(const RecipeSlot& slot, const std::string& text) {
   return text;
 }
 
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') out += '\\';
-    out += letter;
-  }
-  return out + "\"";
+Status names_a_program(std::string_view where) {
+  return invalid_argument(
+      fmt::format("{}: [program] names a program of this machine; only `weft compare` starts one, "
+                  "for a recipe on its command line; remove the section, or use `weft compare`",
+                  where));
 }
 
 std::string environment_name(std::string_view key) {
@@ -234,35 +219,18 @@ std::string environment_name(std::string_view key) {
 }  // namespace
 
 Result<Recipe> parse_recipe(std::string_view text, std::string_view file_name) {
-  WEFT_TRY(check_recipe_text(text, file_name));
-  const toml::parse_result parsed = toml::parse(text, file_name);
-  if (!parsed) {
-    return invalid_argument(fmt::format("{}:{}: {}", file_name, parsed.error().source().begin.line,
-                                        parsed.error().description()));
+  WEFT_TRY_ASSIGN(const toml::table table, parse_toml(text, file_name));
+  if (const auto program = table.find("program"); program != table.end()) {
+    return names_a_program(fmt::format("{}:{}", file_name, program->first.source().begin.line));
   }
   Recipe recipe;
   TomlReader reader(recipe, file_name);
-  WEFT_TRY(reader.read(parsed.table(), ""));
+  WEFT_TRY(reader.read(table, ""));
   return recipe;
 }
 
 Result<Recipe> load_recipe(const std::string& path) {
-  constexpr std::string_view kSuchAs =
-      "give the path of a recipe, such as recipes/synthetic_mlp.toml";
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    return invalid_argument(fmt::format("{}: is a folder; {}", path, kSuchAs));
-  }
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.is_open() || file.bad()) {
-    const std::string why = errno != 0 ? std::generic_category().message(errno) : "unknown reason";
-    return invalid_argument(fmt::format("{}: cannot be read ({}); {}", path, why, kSuchAs));
-  }
-  if (text.empty()) {
-    return invalid_argument(fmt::format("{}: is empty; {}", path, kSuchAs));
-  }
+  WEFT_TRY_ASSIGN(const std::string text, read_recipe_text(path));
   return parse_recipe(text, path);
 }
 
@@ -407,7 +375,7 @@ std::string recipe_value(const Recipe& recipe, const RecipeKey& key) {
       [](auto* value) -> std::string {
         using Value = std::remove_pointer_t<decltype(value)>;
         if constexpr (std::is_same_v<Value, std::string>) {
-          return in_quotes(*value);
+          return toml_quoted(*value);
         } else {
           return fmt::format("{}", *value);
         }
