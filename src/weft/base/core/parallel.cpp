@@ -249,13 +249,13 @@ class ComputePool {
 // Never destroyed, because its workers sleep there when the program ends. A forked child has none
 // of its parent's threads, so it begins with a pool of its own.
 ComputePool*& pool_slot() {
-  static auto* pool = [] {
+  static ComputePool* pool = [] {
     pthread_atfork(nullptr, nullptr, [] {
       at_work = false;
       team = nullptr;
-      pool_slot() = new ComputePool();  // NOLINT(cppcoreguidelines-owning-memory)
+      pool_slot() = std::make_unique<ComputePool>().release();
     });
-    return new ComputePool();  // NOLINT(cppcoreguidelines-owning-memory)
+    return std::make_unique<ComputePool>().release();
   }();
   return pool;
 }

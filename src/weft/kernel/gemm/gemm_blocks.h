@@ -13,8 +13,8 @@ namespace weft::gemm_blocks {
 
 // Rows of a at once: with a depth of 384 columns 144 KiB, which stay in the second-level cache.
 inline constexpr std::int64_t kRowsAtOnce = 96;
-// Below this many multiply-adds, a microsecond, a thread is not worth its part. Few rows wait for b,
-// so they take longer for as many.
+// Below this many multiply-adds, a microsecond, a thread is not worth its part. Few rows wait for
+// b, so they take longer for as many.
 inline constexpr std::int64_t kGrainProducts = 128 * 1024;
 inline constexpr std::int64_t kFewRowsGrainProducts = 40 * 1024;
 inline constexpr std::int64_t kFewRows = 4;
