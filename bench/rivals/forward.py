@@ -28,7 +28,7 @@ import sys
 import tempfile
 
 from flops import forward_flops
-from machine import (clean_environment, geometric_mean, measured_peaks, peaks_text, processor,
+from machine import (busy, clean_environment, geometric_mean, measured_peaks, peaks_text, processor,
                      run_json, share_of_peak, share_text)
 from results import finish
 
@@ -201,6 +201,8 @@ def parse_arguments():
     parser.add_argument("--threads", type=numbers, default=[1, 2], help="e.g. 1,2")
     parser.add_argument("--runs", type=int, default=3, help="runs of each side")
     parser.add_argument("--seconds", type=float, default=1, help="of each run, at least 10 passes")
+    parser.add_argument("--busy", type=int, default=0,
+                        help="programs that compute without end meanwhile")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
     parser.add_argument("--json", help="file for all figures")
     parser.add_argument("--markdown", help="file for the tables")
@@ -227,7 +229,8 @@ def measure(options, peaks):
 def main():
     options = parse_arguments()
     peaks = measured_peaks(options.roofline, options.threads)
-    rows, texts = measure(options, peaks)
+    with busy(options.busy):
+        rows, texts = measure(options, peaks)
     text = "\n\n".join([heading(rows, peaks), markdown(rows)]
                        + ([markdown_generation(texts)] if texts else []))
     print(text)

@@ -1,5 +1,6 @@
 """Facts about the machine that comparisons state, and the environment in which both sides run."""
 
+import contextlib
 import ctypes
 import json
 import math
@@ -41,6 +42,18 @@ def processor():
     if "cpu family" in fields:
         name += f" (family {fields['cpu family']}, model {fields.get('model', '?')})"
     return f"{name}, {os.cpu_count()} processors, {' '.join(instruction_sets())}"
+
+
+@contextlib.contextmanager
+def busy(count):
+    """Meanwhile so many programs compute without end, as others do on a machine that is shared."""
+    endless = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for program in endless:
+            program.kill()
+            program.wait()
 
 
 def clean_environment(threads):

@@ -31,7 +31,7 @@ import subprocess
 import time
 
 from flops import step_flops
-from machine import (clean_environment, geometric_mean, measured_peaks, peaks_text, processor,
+from machine import (busy, clean_environment, geometric_mean, measured_peaks, peaks_text, processor,
                      run_json, share_of_peak, share_text, torch_environment, torch_facts, torch_text)
 from results import finish
 
@@ -219,6 +219,8 @@ def parse_arguments():
     parser.add_argument("--runs", type=int, default=3, help="runs of each side")
     parser.add_argument("--seconds", type=float, default=5,
                         help=f"of each run, which takes at least {STEPS_MIN} steps")
+    parser.add_argument("--busy", type=int, default=0,
+                        help="programs that compute without end meanwhile")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
     parser.add_argument("--json", help="file for all figures")
     parser.add_argument("--markdown", help="file for the table")
@@ -234,10 +236,11 @@ def main():
     torch = torch_facts(options.python)
     peaks = measured_peaks(options.roofline, options.threads)
     rows = []
-    for name in options.models:
-        for threads in options.threads:
-            rows.append(compare(options, name, threads, peaks[threads]))
-            print(json.dumps(rows[-1]), flush=True)
+    with busy(options.busy):
+        for name in options.models:
+            for threads in options.threads:
+                rows.append(compare(options, name, threads, peaks[threads]))
+                print(json.dumps(rows[-1]), flush=True)
     low = options.precision != "f32"
     table = heading(peaks, torch) + "\n\n" + (markdown_low(rows) if low else markdown(rows))
     print(table)
