@@ -61,29 +61,66 @@ RowInputs row_inputs(std::span<const std::span<const float>> inputs,
   return row;
 }
 
-// out[i] = the weighted sum of the inputs at the coordinate of `row`, infinity for NaN; moves on by
-// as many coordinates.
-void mix_next(RowInputs& row, std::span<float> out) {
+// The update that this row is, unchanged; null: it is another sum.
+const float* update_of(const RowInputs& row) {
+  return row.weights.size() == 1 && row.weights.front() == 1 ? row.values.front() : nullptr;
+}
+
+// out[i] = the weighted sum of the inputs at the coordinate of `row`, infinity for NaN.
+void mix(const RowInputs& row, std::span<float> out) {
   const AggregateLoops& loops = aggregate_loops();
-  if (row.weights.size() == 1 && row.weights.front() == 1) {
-    loops.copy(row.values.front(), out.data(), out.size());
+  if (const float* const update = update_of(row)) {
+    loops.copy(update, out.data(), out.size());
   } else {
     loops.mix(row.values.data(), row.weights.data(), row.values.size(), out.data(), out.size());
   }
-  for (const float*& values : row.values) values += out.size();
 }
 
 // The values of each coordinate side by side, as `column` takes them.
-void combine_columns(const AggregatorDef& def, const RuleInput& input, const ColumnBlock& block,
+void combine_columns(const AggregatorDef& def, const RuleInput& input, ColumnRows rows,
                      std::span<float> out) {
-  std::vector<float> column(block.rows);
+  std::vector<float> column(rows.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
-    for (std::size_t row = 0; row < block.rows; ++row) {
-      column[row] = block.values[row * block.stride + i];
-    }
+    for (std::size_t row = 0; row < rows.size(); ++row) column[row] = rows[row][i];
     out[i] = def.column(input, column);
   }
 }
+
+// Rows of a block of coordinates: where the updates are, or sums of them in a place of their own.
+class BlockRows {
+ public:
+  // `in_place`: updates may be read where they are.
+  BlockRows(std::vector<RowInputs> inputs, std::size_t block_size, bool in_place)
+      : inputs_(std::move(inputs)), rows_(inputs_.size()), stride_(block_size + kBlockGap) {
+    in_place_ = in_place && std::ranges::all_of(inputs_, [](const RowInputs& row) {
+                  return update_of(row) != nullptr;
+                });
+    if (!in_place_) sums_.resize(stride_ * rows_.size());
+  }
+
+  // The next `count` coordinates.
+  ColumnRows next(std::size_t count) {
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      RowInputs& row = inputs_[i];
+      if (in_place_) {
+        rows_[i] = row.values.front();
+      } else {
+        const std::span<float> sums = std::span(sums_).subspan(i * stride_, count);
+        mix(row, sums);
+        rows_[i] = sums.data();
+      }
+      for (const float*& values : row.values) values += count;
+    }
+    return rows_;
+  }
+
+ private:
+  std::vector<RowInputs> inputs_;
+  std::vector<const float*> rows_;
+  std::size_t stride_;
+  bool in_place_;
+  std::vector<float> sums_;
+};
 
 }  // namespace
 
@@ -183,27 +220,24 @@ void Aggregator::combine(std::span<const std::span<const float>> inputs,
   const AggregatorDef* const last = steps_.empty() ? nullptr : steps_.back().def;
   const RuleInput input{weights.rows(), round.liars, round.seed,
                         steps_.empty() ? std::span<const double>() : steps_.back().options};
-  const auto rows = static_cast<std::size_t>(weights.rows());
-  const std::size_t block_size = std::clamp(kBlockValues / rows, kBlockMin, kBlock);
-  const std::size_t stride = block_size + kBlockGap;
-  std::vector<float> values(stride * rows);
+  const auto count_rows = static_cast<std::size_t>(weights.rows());
+  const std::size_t block_size = std::clamp(kBlockValues / count_rows, kBlockMin, kBlock);
   std::vector<RowInputs> mixed;
-  mixed.reserve(rows);
+  mixed.reserve(count_rows);
   for (int row = 0; row < weights.rows(); ++row) {
     mixed.push_back(row_inputs(inputs, weights.row(row)));
   }
+  const bool has_columns = last != nullptr && last->columns != nullptr;
+  BlockRows block(std::move(mixed), block_size, has_columns);
   for (std::size_t at = 0; at < out.size(); at += block_size) {
-    const std::size_t count = std::min(block_size, out.size() - at);
-    for (std::size_t row = 0; row < rows; ++row) {
-      mix_next(mixed[row], std::span(values).subspan(row * stride, count));
-    }
-    const ColumnBlock block{values.data(), rows, stride};
+    const std::span<float> results = out.subspan(at, std::min(block_size, out.size() - at));
+    const ColumnRows rows = block.next(results.size());
     if (last == nullptr || last->column == nullptr) {
-      means_of_rows(block, 0, rows, out.subspan(at, count));
-    } else if (last->columns != nullptr) {
-      last->columns(input, block, out.subspan(at, count));
+      means_of_rows(rows, results);
+    } else if (has_columns) {
+      last->columns(input, rows, results);
     } else {
-      combine_columns(*last, input, block, out.subspan(at, count));
+      combine_columns(*last, input, rows, results);
     }
   }
 }

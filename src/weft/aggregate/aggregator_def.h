@@ -40,7 +40,7 @@ struct AggregatorDef {
   // another, or by the mean.
   float (*column)(const RuleInput& input, std::span<float> values) = nullptr;
   // The bits that column gives, for many coordinates in less time. Null: column for each.
-  void (*columns)(const RuleInput& input, const ColumnBlock& block, std::span<float> out) = nullptr;
+  void (*columns)(const RuleInput& input, ColumnRows rows, std::span<float> out) = nullptr;
 };
 
 inline int more_than_half(int liars) { return 2 * liars + 1; }

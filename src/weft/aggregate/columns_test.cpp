@@ -32,7 +32,11 @@ TEST(Columns, RulesGiveManyCoordinatesTheBitsOfEach) {
         want.push_back(def->column(input, column));
       }
       std::vector<float> out(count);
-      def->columns(input, {values.data(), static_cast<std::size_t>(rows), stride}, out);
+      std::vector<const float*> starts;
+      for (int row = 0; row < rows; ++row) {
+        starts.push_back(values.data() + static_cast<std::size_t>(row) * stride);
+      }
+      def->columns(input, starts, out);
       for (std::size_t i = 0; i < count; ++i) {
         // The bits of a NaN, infinity less infinity, are nobody's promise.
         if (want[i] != want[i] && out[i] != out[i]) continue;

@@ -11,8 +11,8 @@ extern const AggregatorDef median_aggregator = {
     .least_text = "2 f + 1",
     .column = [](const RuleInput& /*input*/,
                  std::span<float> values) { return static_cast<float>(median_of(values)); },
-    .columns = [](const RuleInput& /*input*/, const ColumnBlock& block,
-                  std::span<float> out) { medians_of(block, out); },
+    .columns = [](const RuleInput& /*input*/, ColumnRows rows,
+                  std::span<float> out) { medians_of(rows, out); },
 };
 
 }  // namespace weft

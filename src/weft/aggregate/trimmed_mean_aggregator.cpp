@@ -16,8 +16,8 @@ extern const AggregatorDef trimmed_mean_aggregator = {
           return static_cast<float>(trimmed_mean_of(values, input.liars));
         },
     .columns =
-        [](const RuleInput& input, const ColumnBlock& block, std::span<float> out) {
-          trimmed_means_of(block, static_cast<std::size_t>(input.liars), out);
+        [](const RuleInput& input, ColumnRows rows, std::span<float> out) {
+          trimmed_means_of(rows, static_cast<std::size_t>(input.liars), out);
         },
 };
 

@@ -48,35 +48,30 @@ double mean_of_nearest(std::span<const float> values, double centre, int keep) {
   return sum / keep;
 }
 
-void medians_of(const ColumnBlock& block, std::span<float> out) {
-  const std::size_t middle = block.rows / 2;
-  sort_loops().sort(block.values, block.rows, block.stride, out.size(),
-                    {middle - (block.rows + 1) % 2, middle + 1});
-  const float* const upper = block.values + middle * block.stride;
-  if (block.rows % 2 == 1) {
-    std::copy_n(upper, out.size(), out.begin());
+void medians_of(ColumnRows rows, std::span<float> out) {
+  const std::size_t middle = rows.size() / 2;
+  const SortedTable table{rows.data(), rows.size(), out.size()};
+  if (rows.size() % 2 == 1) {
+    sort_loops().sort(table, {middle, middle + 1}, out.data(), out.size());
     return;
   }
-  const float* const lower = upper - block.stride;
+  std::vector<float> both(2 * out.size());
+  sort_loops().sort(table, {middle - 1, middle + 1}, both.data(), out.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const double below = lower[i];
-    const double above = upper[i];
+    const double below = both[i];
+    const double above = both[out.size() + i];
     out[i] = static_cast<float>(below == -above ? 0 : below / 2 + above / 2);
   }
 }
 
-void trimmed_means_of(const ColumnBlock& block, std::size_t cut, std::span<float> out) {
-  sort_loops().sort(block.values, block.rows, block.stride, out.size(), {cut, block.rows - cut});
-  means_of_rows(block, cut, block.rows - 2 * cut, out);
+void trimmed_means_of(ColumnRows rows, std::size_t cut, std::span<float> out) {
+  sort_loops().means({rows.data(), rows.size(), out.size()}, {cut, rows.size() - cut}, out.data());
 }
 
-void means_of_rows(const ColumnBlock& block, std::size_t first, std::size_t count,
-                   std::span<float> out) {
+void means_of_rows(ColumnRows rows, std::span<float> out) {
   std::vector<double> sums(out.size());
-  for (std::size_t row = first; row < first + count; ++row) {
-    aggregate_loops().add(sums.data(), block.values + row * block.stride, 1, out.size());
-  }
-  std::ranges::transform(sums, out.begin(), [count](double sum) {
+  for (const float* const row : rows) aggregate_loops().add(sums.data(), row, 1, out.size());
+  std::ranges::transform(sums, out.begin(), [count = rows.size()](double sum) {
     return static_cast<float>(sum / static_cast<double>(count));
   });
 }

@@ -7,13 +7,9 @@
 
 namespace weft {
 
-// The values of some coordinates, which may be reordered: that of row r at coordinate i is
-// values[r * stride + i]. No NaN, no -0.
-struct ColumnBlock {
-  float* values = nullptr;
-  std::size_t rows = 0;
-  std::size_t stride = 0;
-};
+// The values of some coordinates: that of row r at coordinate i is rows[r][i]. NaN counts as
+// infinity and -0 as 0.
+using ColumnRows = std::span<const float* const>;
 
 // The middle value; the mean of the middle two where their number is even. Reorders. REQUIRES: not
 // empty; no NaN.
@@ -24,11 +20,10 @@ double trimmed_mean_of(std::span<float> values, int cut);
 // NaN; 0 < keep <= size.
 double mean_of_nearest(std::span<const float> values, double centre, int keep);
 
-// The same bits for each coordinate of a block, as many as `out` has.
-void medians_of(const ColumnBlock& block, std::span<float> out);
-void trimmed_means_of(const ColumnBlock& block, std::size_t cut, std::span<float> out);
-// The means of `count` rows from `first` on, added in their order. REQUIRES: count > 0.
-void means_of_rows(const ColumnBlock& block, std::size_t first, std::size_t count,
-                   std::span<float> out);
+// The same bits for each coordinate, as many as `out` has.
+void medians_of(ColumnRows rows, std::span<float> out);
+void trimmed_means_of(ColumnRows rows, std::size_t cut, std::span<float> out);
+// The means of the rows, added in their order, with NaN as NaN. REQUIRES: not empty.
+void means_of_rows(ColumnRows rows, std::span<float> out);
 
 }  // namespace weft

@@ -6,6 +6,8 @@
 // before the layers of distances below d.
 #include "weft/aggregate/math/sort_loops.h"
 
+#include <cstdint>
+
 #include "weft/base/isa/loops_begin.inc"
 
 namespace weft {
@@ -158,11 +160,21 @@ void sort_any(Values* rows, std::size_t size) {
   }
 }
 
-// The rows of `count` <= kLanes columns, one by one where they are fewer.
+// The first `count` <= kLanes values, one by one where they are fewer; NaN as infinity, -0 as 0.
 inline Values load(const float* values, std::size_t count) {
-  if (count == kLanes) return *reinterpret_cast<const Values*>(values);
   Values result{};
-  for (std::size_t i = 0; i < count; ++i) result[i] = values[i];
+  if (count == kLanes) {
+    result = *reinterpret_cast<const Values*>(values);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) result[i] = values[i];
+  }
+  constexpr int kSign = INT32_MIN;
+  constexpr int kInfinityBits = 0x7f800000;
+  Words bits;
+  __builtin_memcpy(&bits, &result, sizeof bits);
+  bits = bits == kSign ? Words{} : bits;
+  bits = (bits & ~kSign) > kInfinityBits ? Words{} + kInfinityBits : bits;
+  __builtin_memcpy(&result, &bits, sizeof bits);
   return result;
 }
 
@@ -174,25 +186,52 @@ inline void store(const Values& row, float* values, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) values[i] = row[i];
 }
 
-void sort(float* values, std::size_t rows, std::size_t stride, std::size_t count, RowRange kept) {
+// Rows are fetched so many columns ahead of their use: they are as many streams, more than the
+// processor follows by itself.
+constexpr std::size_t kAhead = 128;
+
+// Calls take(sorted rows, first column, how many) for all columns, some at a time.
+template <class Take>
+[[gnu::always_inline]] inline void for_sorted(const SortedTable& table, const Take& take) {
   std::size_t size = 2;
-  while (size < rows) size *= 2;
+  while (size < table.count) size *= 2;
   Values sorted[kSortedRowsMax];
-  for (std::size_t at = 0; at < count; at += kLanes) {
-    const std::size_t lanes = count - at < kLanes ? count - at : kLanes;
-    for (std::size_t row = 0; row < rows; ++row)
-      sorted[row] = load(values + row * stride + at, lanes);
-    for (std::size_t row = rows; row < size; ++row) sorted[row] = infinity();
-    sort_any(sorted, size);
-    for (std::size_t row = kept.begin; row < kept.end; ++row) {
-      store(sorted[row], values + row * stride + at, lanes);
+  for (std::size_t at = 0; at < table.columns; at += kLanes) {
+    const std::size_t left = table.columns - at;
+    const std::size_t lanes = left < kLanes ? left : kLanes;
+    for (std::size_t row = 0; row < table.count; ++row) {
+      const float* const from = table.rows[row] + at;
+      __builtin_prefetch(from + kAhead);
+      sorted[row] = load(from, lanes);
     }
+    for (std::size_t row = table.count; row < size; ++row) sorted[row] = infinity();
+    sort_any(sorted, size);
+    take(sorted, at, lanes);
   }
+}
+
+void sort(const SortedTable& table, RowRange kept, float* out, std::size_t stride) {
+  for_sorted(table, [&](const Values* sorted, std::size_t at, std::size_t lanes) {
+    for (std::size_t row = kept.begin; row < kept.end; ++row) {
+      store(sorted[row], out + (row - kept.begin) * stride + at, lanes);
+    }
+  });
+}
+
+void means(const SortedTable& table, RowRange kept, float* out) {
+  const auto count = static_cast<double>(kept.end - kept.begin);
+  for_sorted(table, [&](const Values* sorted, std::size_t at, std::size_t lanes) {
+    double sums[kLanes] = {};
+    for (std::size_t row = kept.begin; row < kept.end; ++row) {
+      for (std::size_t i = 0; i < kLanes; ++i) sums[i] += static_cast<double>(sorted[row][i]);
+    }
+    for (std::size_t i = 0; i < lanes; ++i) out[at + i] = static_cast<float>(sums[i] / count);
+  });
 }
 
 }  // namespace
 
-extern const SortLoops WEFT_LOOPS_NAME(sort_loops) = {.sort = sort};
+extern const SortLoops WEFT_LOOPS_NAME(sort_loops) = {.sort = sort, .means = means};
 
 }  // namespace weft
 

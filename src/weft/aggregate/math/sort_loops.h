@@ -24,12 +24,20 @@ struct RowRange {
   std::size_t end = 0;
 };
 
+// A table: row r has its value of column i at rows[r][i].
+struct SortedTable {
+  const float* const* rows = nullptr;
+  std::size_t count = 0;  // of rows, at most kSortedRowsMax
+  std::size_t columns = 0;
+};
+
+// NaN counts as infinity and -0 as 0, so that values have one order.
 struct SortLoops {
-  // Sorts the first `count` columns of a table of `rows` rows of `stride` values, smallest first,
-  // and stores the rows of `kept` in their places; what is in the others is not defined then.
-  // REQUIRES: no NaN, no -0; rows <= kSortedRowsMax; kept within the rows.
-  void (*sort)(float* values, std::size_t rows, std::size_t stride, std::size_t count,
-               RowRange kept);
+  // The rows of `kept` of the table whose columns are sorted, smallest first: row kept.begin + j at
+  // sorted + j * stride. REQUIRES: kept within the rows.
+  void (*sort)(const SortedTable& table, RowRange kept, float* sorted, std::size_t stride);
+  // out[i] = the mean of those rows, added in their order and in f64. REQUIRES: kept is not empty.
+  void (*means)(const SortedTable& table, RowRange kept, float* out);
 };
 
 // sort_loops(): the loops for this processor.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -24,21 +25,41 @@ std::vector<float> column_of(const std::vector<float>& values, std::size_t rows,
   return column;
 }
 
-// How many values of the rows `kept` differ in a bit from those of std::sort, or have no place.
-int differences(const SortLoops& loops, std::vector<float> values, std::size_t rows,
+bool same_bits(float a, float b) {
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+}
+
+std::vector<const float*> rows_of(const std::vector<float>& values, std::size_t rows) {
+  std::vector<const float*> starts(rows);
+  for (std::size_t row = 0; row < rows; ++row) starts[row] = values.data() + row * kStride;
+  return starts;
+}
+
+// How many values of the rows `kept`, and of their means, differ in a bit from those of std::sort,
+// or lie where none is.
+int differences(const SortLoops& loops, const std::vector<float>& values, std::size_t rows,
                 RowRange kept) {
-  const std::vector<float> before = values;
-  loops.sort(values.data(), rows, kStride, kCount, kept);
+  constexpr float kUntouched = -7.5F;
+  const std::vector<const float*> starts = rows_of(values, rows);
+  const SortedTable table{starts.data(), rows, kCount};
+  const std::size_t count = kept.end - kept.begin;
+  std::vector<float> sorted(count * kStride, kUntouched);
+  std::vector<float> means(kStride, kUntouched);
+  loops.sort(table, kept, sorted.data(), kStride);
+  loops.means(table, kept, means.data());
   int result = 0;
   for (std::size_t i = 0; i < kStride; ++i) {
-    std::vector<float> want = column_of(before, rows, i);
-    if (i < kCount) std::ranges::sort(want);
-    const std::vector<float> got = column_of(values, rows, i);
-    const bool beyond = i >= kCount;
-    for (std::size_t row = beyond ? 0 : kept.begin; row < (beyond ? rows : kept.end); ++row) {
-      const auto bits = std::bit_cast<std::uint32_t>(got[row]);
-      result += bits == std::bit_cast<std::uint32_t>(want[row]) ? 0 : 1;
+    std::vector<float> want = column_of(values, rows, i);
+    std::ranges::sort(want);
+    double sum = 0;
+    for (std::size_t row = 0; row < count; ++row) {
+      const float value = want[kept.begin + row];
+      sum += value;
+      result += same_bits(sorted[row * kStride + i], i < kCount ? value : kUntouched) ? 0 : 1;
     }
+    const auto mean = static_cast<float>(sum / static_cast<double>(count));
+    const bool none = i < kCount && mean != mean && means[i] != means[i];
+    result += none || same_bits(means[i], i < kCount ? mean : kUntouched) ? 0 : 1;
   }
   return result;
 }
@@ -82,6 +103,27 @@ TEST(SortLoops, SortsAllColumnsOfZerosAndOnes) {
         }
       }
       ASSERT_EQ(differences(*loops, values, kRows, {0, kRows}), 0);
+    }
+  }
+}
+
+TEST(SortLoops, TakesNanAsInfinityAndOneZero) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const auto& [isa, loops] : loops_that_run(sort_loops_tables)) {
+    std::vector<float> values(5 * kStride, 1.0F);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const float column[] = {nan, -0.0F, -nan, -kInfinity, 0.0F};
+      for (std::size_t row = 0; row < 5; ++row) values[row * kStride + i] = column[row];
+    }
+    const std::vector<const float*> starts = rows_of(values, 5);
+    std::vector<float> sorted(5 * kStride);
+    loops->sort({starts.data(), 5, kCount}, {0, 5}, sorted.data(), kStride);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const float want[] = {-kInfinity, 0.0F, 0.0F, kInfinity, kInfinity};
+      for (std::size_t row = 0; row < 5; ++row) {
+        EXPECT_TRUE(same_bits(sorted[row * kStride + i], want[row])) << i << ", row " << row;
+      }
     }
   }
 }

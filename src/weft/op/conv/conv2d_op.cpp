@@ -31,16 +31,16 @@ void check_conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
   check_floating("conv2d", x);
   check_floating("conv2d", weight);
   check_conv2d_options(options);
-  const std::string shapes = to_string(x.shape()) + " and " + to_string(weight.shape());
+  const auto shapes = [&] { return to_string(x.shape()) + " and " + to_string(weight.shape()); };
   if (x.ndim() != 4 || weight.ndim() != 4 || x.dim(1) != weight.dim(1) * options.groups ||
       weight.size() == 0 || weight.dim(0) % options.groups != 0) {
-    throw_operand("conv2d", "x [N, C, H, W] and a weight [O, C / groups, kh, kw]", shapes);
+    throw_operand("conv2d", "x [N, C, H, W] and a weight [O, C / groups, kh, kw]", shapes());
   }
   for (int axis = 0; axis < 2; ++axis) {
     const auto i = static_cast<std::size_t>(axis);
     const std::int64_t reach = options.dilation[i] * (weight.dim(2 + axis) - 1) + 1;
     if (reach > x.dim(2 + axis) + 2 * options.padding[i]) {
-      throw_operand("conv2d", "a window no larger than the padded image", shapes);
+      throw_operand("conv2d", "a window no larger than the padded image", shapes());
     }
   }
   if (bias.defined() && bias.shape() != Shape{weight.dim(0)}) {

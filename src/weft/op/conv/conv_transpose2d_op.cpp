@@ -35,11 +35,11 @@ Shape check_conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor
   check_floating("conv_transpose2d", x);
   check_floating("conv_transpose2d", weight);
   check_conv_transpose2d_options(options);
-  const std::string shapes = to_string(x.shape()) + " and " + to_string(weight.shape());
+  const auto shapes = [&] { return to_string(x.shape()) + " and " + to_string(weight.shape()); };
   if (x.ndim() != 4 || weight.ndim() != 4 || x.dim(1) != weight.dim(0) || weight.size() == 0 ||
       weight.dim(0) % options.groups != 0) {
     throw_operand("conv_transpose2d", "x [N, C, H, W] and a weight [C, O / groups, kh, kw]",
-                  shapes);
+                  shapes());
   }
   Shape result = {x.dim(0), weight.dim(1) * options.groups, 0, 0};
   for (int axis = 2; axis < 4; ++axis) {
@@ -47,7 +47,7 @@ Shape check_conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor
     result[axis] = (x.dim(axis) - 1) * options.stride[i] - 2 * options.padding[i] +
                    options.dilation[i] * (weight.dim(axis) - 1) + options.output_padding[i] + 1;
     if (x.dim(axis) < 1 || result[axis] < 1) {
-      throw_operand("conv_transpose2d", "a result of at least one pixel", shapes);
+      throw_operand("conv_transpose2d", "a result of at least one pixel", shapes());
     }
   }
   if (bias.defined() && bias.shape() != Shape{result[1]}) {
