@@ -67,7 +67,7 @@ const float* update_of(const RowInputs& row) {
 }
 
 // out[i] = the weighted sum of the inputs at the coordinate of `row`, infinity for NaN.
-void mix(const RowInputs& row, std::span<float> out) {
+void weigh_inputs(const RowInputs& row, std::span<float> out) {
   const AggregateLoops& loops = aggregate_loops();
   if (const float* const update = update_of(row)) {
     loops.copy(update, out.data(), out.size());
@@ -106,7 +106,7 @@ class BlockRows {
         rows_[i] = row.values.front();
       } else {
         const std::span<float> sums = std::span(sums_).subspan(i * stride_, count);
-        mix(row, sums);
+        weigh_inputs(row, sums);
         rows_[i] = sums.data();
       }
       for (const float*& values : row.values) values += count;
