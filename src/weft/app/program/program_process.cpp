@@ -152,7 +152,7 @@ Status RunningProgram::start(const ProgramStart& start) {
     return unavailable(fmt::format("{}: cannot be started: {}", printable(arguments[0]),
                                    std::generic_category().message(errno)));
   }
-  ::setpgid(pid_, pid_);  // whoever comes first, the child or this process
+  ::setpgid(pid_, pid_);  // the child does so, too: either may be first
   report_end.reset();
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
   if (const int error = start_error(report.get()); error != 0) {

@@ -246,18 +246,24 @@ class ComputePool {
   std::vector<std::unique_ptr<Offer>> offers_;
 };
 
-// Never destroyed, because its workers sleep there when the program ends. A forked child has none
-// of its parent's threads, so it begins with a pool of its own.
-ComputePool*& pool_slot() {
-  static ComputePool* pool = [] {
-    pthread_atfork(nullptr, nullptr, [] {
-      at_work = false;
-      team = nullptr;
-      pool_slot() = std::make_unique<ComputePool>().release();
-    });
-    return std::make_unique<ComputePool>().release();
-  }();
-  return pool;
+// Never destroyed, because its workers sleep there when the program ends.
+std::atomic<ComputePool*> current_pool{nullptr};
+
+// A forked child has none of its parent's threads, so it makes a pool of its own.
+void forget_pool() {
+  at_work = false;
+  team = nullptr;
+  current_pool.store(nullptr, std::memory_order_relaxed);
+}
+
+ComputePool& pool() {
+  ComputePool* found = current_pool.load(std::memory_order_acquire);
+  if (found != nullptr) return *found;
+  static const int handler = pthread_atfork(nullptr, nullptr, forget_pool);
+  static_cast<void>(handler);
+  auto made = std::make_unique<ComputePool>();
+  if (!current_pool.compare_exchange_strong(found, made.get())) return *found;
+  return *made.release();
 }
 
 }  // namespace
@@ -283,25 +289,23 @@ void parallel_ranges(std::int64_t size, std::int64_t grain, RangeBody call, void
   if (size <= 0) return;
   std::int64_t parts =
       std::clamp<std::int64_t>(size / std::max<std::int64_t>(grain, 1), 1, configured_threads);
-  ComputePool* const pool = parts > 1 ? pool_slot() : nullptr;
-  if (pool == nullptr || !pool->enter()) {
+  if (parts == 1 || !pool().enter()) {
     call(body, 0, size);
     return;
   }
-  parts = pool->grow(parts);
-  pool->run(size, parts, call, body);
-  pool->leave();
+  parts = pool().grow(parts);
+  pool().run(size, parts, call, body);
+  pool().leave();
 }
 
 void parallel_team(std::int64_t threads, TeamBody call, void* body) {
   const std::int64_t parts = std::clamp<std::int64_t>(threads, 1, configured_threads);
-  ComputePool* const pool = parts > 1 ? pool_slot() : nullptr;
-  if (pool == nullptr || !pool->enter()) {
+  if (parts == 1 || !pool().enter()) {
     call(body, 0, 1);
     return;
   }
-  pool->run_team(pool->grow(parts), call, body);
-  pool->leave();
+  pool().run_team(pool().grow(parts), call, body);
+  pool().leave();
 }
 
 }  // namespace internal
