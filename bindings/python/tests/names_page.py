@@ -28,10 +28,8 @@ PARTLY = {
     "Tensor.view": "copies where the memory does not allow a view",
     "Tensor.as_strided": "gives a copy", "Tensor.to": "the CPU only",
     "Tensor.storage": "address and size only",
-    "nn.Embedding": "no `scale_grad_by_freq`; `sparse=True` gives dense gradients",
-    "nn.EmbeddingBag": "no `scale_grad_by_freq`; `sparse=True` gives dense gradients",
-    "nn.functional.embedding": "no `scale_grad_by_freq`",
-    "nn.functional.embedding_bag": "no `scale_grad_by_freq`",
+    "nn.Embedding": "`sparse=True` gives dense gradients",
+    "nn.EmbeddingBag": "`sparse=True` gives dense gradients",
     "nn.functional.grid_sample": "no volumes",
 }
 HEAD = """# PyTorch's names

@@ -14,6 +14,7 @@ from weft.nn.lazy import (  # noqa: F401
     LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d, LazyConv1d, LazyConv2d, LazyConv3d,
     LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d, LazyInstanceNorm1d,
     LazyInstanceNorm2d, LazyInstanceNorm3d, LazyLinear)
+from weft.nn.fractional_pool import FractionalMaxPool2d, FractionalMaxPool3d  # noqa: F401
 from weft.nn.layers import (  # noqa: F401
     Bilinear, Embedding, EmbeddingBag, Flatten, Identity, Linear, Unflatten)
 from weft.nn.loss import (  # noqa: F401

@@ -21,6 +21,8 @@ from weft.nn.functions.loss import (  # noqa: F401
     hinge_embedding_loss, huber_loss, l1_loss, margin_ranking_loss, mse_loss,
     multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss, pairwise_distance,
     poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss, triplet_margin_with_distance_loss)
+from weft.nn.functions.fractional_pool import (  # noqa: F401
+    fractional_max_pool2d, fractional_max_pool3d)
 from weft.nn.functions.pool import (  # noqa: F401
     adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d,
     avg_pool1d, avg_pool2d, lp_pool1d, lp_pool2d, max_pool1d, max_pool2d)

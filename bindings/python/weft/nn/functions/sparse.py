@@ -2,7 +2,7 @@
 import warnings
 
 from weft import _core
-from weft.autograd import no_grad
+from weft.autograd import Function, no_grad
 
 
 def note_dense(sparse, what):
@@ -23,18 +23,31 @@ def _renormed(weight, rows, max_norm, norm_type):
     table.index_copy_(0, used, chosen * scale)
 
 
+class _ByFrequency(Function):
+    """Rows as they are; the gradient of each is divided by how often the batch has its number."""
+
+    @staticmethod
+    def forward(ctx, rows, counts):
+        ctx.counts = counts
+        return rows.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient / ctx.counts.to(gradient.dtype).unsqueeze(-1), None
+
+
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0,  # noqa: A002
               scale_grad_by_freq=False, sparse=False):
     """Rows of weight [count, width] by whole numbers [...]: [..., width]."""
-    if scale_grad_by_freq:
-        raise _core.InvalidArgumentError(
-            "[embedding] expected scale_grad_by_freq=False, got True: scale the gradient's rows")
     note_dense(sparse, "embedding")
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.shape[0]
     if max_norm is not None:
         _renormed(weight, input, max_norm, norm_type)
-    return _core.embedding(input, weight, padding_idx)
+    rows = _core.embedding(input, weight, padding_idx)
+    if not scale_grad_by_freq or input.numel() == 0:
+        return rows
+    return _ByFrequency.apply(rows, input.reshape(-1).long().bincount()[input.long()])
 
 
 def _bags(input, offsets, include_last_offset):  # noqa: A002
@@ -64,6 +77,9 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2,  # no
         raise ValueError(f"embedding_bag() expects the mode sum, mean or max, got {mode!r}")
     if per_sample_weights is not None and mode != "sum":
         raise ValueError(f"embedding_bag() expects the mode sum beside weights, got {mode!r}")
+    if scale_grad_by_freq and mode == "max":
+        raise ValueError("embedding_bag() expects the mode sum or mean beside scale_grad_by_freq, "
+                         "got 'max'")
     numbers, bags, count = _bags(input, offsets, include_last_offset)
     if padding_idx is not None:
         kept = (numbers != padding_idx).nonzero().reshape(-1)
