@@ -8,6 +8,7 @@ import numpy
 import weft
 import weft.nn
 import weft.optim
+from weft.nn.sync_batch_norm import share_statistics
 from weft.swarm import SwarmOptimizer
 from test_swarm import LOCAL, Thread, pause
 
@@ -202,6 +203,31 @@ class WhenTheGroupChanges(unittest.TestCase):
         for other in others:
             for one, theirs in zip(mine, other.result()):
                 numpy.testing.assert_array_equal(one, theirs)
+
+
+class Vanishing:
+    """The exchange with a member of the same batch, which is gone when gradients are exchanged."""
+
+    def next_pass(self, layer):
+        return 0
+
+    def batch_sums(self, number, values):
+        return values * numpy.float32(2)
+
+    def gradient_sums(self, number, values):
+        return None
+
+
+class HalfAStep(unittest.TestCase):
+    def test_without_the_others_gradients_a_layer_takes_the_mean_of_its_own(self):
+        layers = [weft.nn.SyncBatchNorm(3), weft.nn.BatchNorm2d(3)]
+        share_statistics(layers[:1], Vanishing())
+        gradients = []
+        for layer in layers:
+            inputs = weft.from_numpy(INPUTS[0].copy()).requires_grad_()
+            (layer(inputs) ** 3).sum().backward()
+            gradients.append(inputs.grad.numpy())
+        numpy.testing.assert_allclose(*gradients, rtol=1e-3, atol=1e-4)
 
 
 class OneMember(unittest.TestCase):
