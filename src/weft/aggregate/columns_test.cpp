@@ -33,6 +33,7 @@ TEST(Columns, RulesGiveManyCoordinatesTheBitsOfEach) {
       }
       std::vector<float> out(count);
       std::vector<const float*> starts;
+      starts.reserve(static_cast<std::size_t>(rows));
       for (int row = 0; row < rows; ++row) {
         starts.push_back(values.data() + static_cast<std::size_t>(row) * stride);
       }

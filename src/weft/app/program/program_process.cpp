@@ -80,7 +80,7 @@ std::vector<std::string> variables_with(const std::vector<std::string>& own) {
   if (::getppid() != parent) ::_exit(127);  // it died before
   sigset_t none;
   ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, STDIN_FILENO);

@@ -52,7 +52,9 @@ TEST(ProgramProcess, GivesExitCodeOutputAndErrors) {
 }
 
 TEST(ProgramProcess, AVariableOfThisProcessStaysAndOneIsReplaced) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody reads it meanwhile.
   ::setenv("WEFT_STAYS", "1", 1);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody reads it meanwhile.
   ::setenv("WEFT_MARK", "old", 1);
   ProgramStart start = shell("echo $WEFT_STAYS $WEFT_MARK");
   start.environment = {"WEFT_MARK=new"};

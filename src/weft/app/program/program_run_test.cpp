@@ -53,9 +53,11 @@ TEST(ProgramRun, NamesInBracesAreFilledIn) {
                            "{results}", "{{seed}}"});
   run.recipe.options = {{"rate", 0.5}};
   run.recipe.rounds = 8;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody reads it meanwhile.
   ::setenv("WEFT_PYTHON", "/opt/python", 1);
   EXPECT_THAT(*program_arguments(run, "/o"), ElementsAre("/opt/python", "/r/a", "--x=0.5,5,6,8",
                                                          "/o", "/o/results.jsonl", "{seed}"));
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody reads it meanwhile.
   ::unsetenv("WEFT_PYTHON");
   EXPECT_EQ(program_arguments(run, "/o")->front(), "python3");
 }

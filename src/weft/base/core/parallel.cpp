@@ -84,8 +84,9 @@ class Barrier {
 };
 
 // Whether this thread is at work on a part, in which further parts are its own.
-thread_local bool at_work = false;
+thread_local bool at_work = false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 // The team in which it is, if that has other threads.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local Barrier* team = nullptr;
 
 // One worker for each part of a job but the first, which is the caller's. A part that its worker
@@ -247,6 +248,7 @@ class ComputePool {
 };
 
 // Never destroyed, because its workers sleep there when the program ends.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<ComputePool*> current_pool{nullptr};
 
 // A forked child has none of its parent's threads, so it makes a pool of its own.

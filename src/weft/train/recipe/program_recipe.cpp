@@ -19,8 +19,8 @@ constexpr std::size_t kOptionNameMax = 40;
 constexpr std::string_view kOptionPrefix = "program.options.";
 constexpr double kRoundsMax = 1e9;
 
-constexpr std::array<std::string_view, 7> kPlaces = {"out",     "peers",  "python", "recipe",
-                                                     "results", "rounds", "seed"};
+constexpr std::array<std::string_view, 7> kProgramPlaces = {"out",     "peers",  "python", "recipe",
+                                                            "results", "rounds", "seed"};
 constexpr std::array<std::string_view, 4> kProgramKeys = {"command", "options", "rounds",
                                                           "timeout_s"};
 
@@ -121,7 +121,7 @@ class ProgramReader {
                    fmt::format("names of at most {} letters, digits and _", kOptionNameMax),
                    fmt::format("\"{}\"", printable(name)));
     }
-    if (std::find(kPlaces.begin(), kPlaces.end(), name) != kPlaces.end()) {
+    if (std::find(kProgramPlaces.begin(), kProgramPlaces.end(), name) != kProgramPlaces.end()) {
       return invalid_argument(
           fmt::format("{}: {}{}: a run gives {{{}}} by itself; choose another name", where,
                       kOptionPrefix, name, name));
@@ -190,7 +190,7 @@ Status put_option(ProgramOption& option, const RecipeSetting& setting) {
 
 }  // namespace
 
-std::span<const std::string_view> program_places() { return kPlaces; }
+std::span<const std::string_view> program_places() { return kProgramPlaces; }
 
 Result<std::optional<ProgramRecipe>> parse_program_recipe(std::string_view text,
                                                           std::string_view file_name) {

@@ -20,12 +20,8 @@ constexpr std::int64_t kBlock = 8;
 constexpr std::int64_t kImageMax = 64 * 1024;
 constexpr std::int64_t kDepthMax = 1024;
 
-// Multiply-adds for which a part of one image's channels is worth a thread.
-constexpr std::int64_t kGrainProducts = 48 * 1024;
-
-// `outputs` channels.
-void copy_rows(const Plan& plan, std::int64_t outputs, const float* results, float* y) {
-  for (std::int64_t o = 0; o < outputs; ++o) {
+void copy_rows(const Plan& plan, const float* results, float* y) {
+  for (std::int64_t o = 0; o < plan.y[1]; ++o) {
     for (std::int64_t i = 0; i < plan.y[2]; ++i, y += plan.y[3]) {
       std::copy_n(results + o * plan.y_step() + i * plan.width, plan.y[3], y);
     }
@@ -58,31 +54,20 @@ void conv2d_forward(const Array& given, const Array& given_weight, const Array& 
   const std::int64_t x_floats = plan.x[1] * plan.x[2] * plan.x[3];
   const std::int64_t y_floats = plan.y[1] * plan.y[2] * plan.y[3];
   const std::int64_t padded_floats = plan.padded_floats() + kFewChannelsSlack;
-  // Channels [first, first + outputs) of the results of images [begin, end).
-  const auto convolve = [&](std::int64_t begin, std::int64_t end, std::int64_t first,
-                            std::int64_t outputs) {
-    const std::int64_t floats = padded_floats + outputs * plan.y_step();
+  parallel_for(plan.x[0], 1, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t floats = padded_floats + plan.y[1] * plan.y_step();
     const auto memory = Storage::allocate(static_cast<std::size_t>(floats) * sizeof(float));
     auto* const padded = static_cast<float*>(memory->data());
     float* const rows = padded + padded_floats;
     std::fill_n(padded, padded_floats, 0.0F);
     for (std::int64_t image = begin; image < end; ++image) {
       pad_planes(plan, images + image * x_floats, padded);
-      few_channels_loops().convolve(
-          {padded, taps.data(), weight.data<float>() + first * plan.depth, plan.depth,
-           dense_bias.defined() ? dense_bias.data<float>() + first : nullptr, relu, outputs,
-           plan.positions(), rows, plan.y_step()});
-      copy_rows(plan, outputs, rows, results + image * y_floats + first * plan.y[2] * plan.y[3]);
+      few_channels_loops().convolve({padded, taps.data(), weight.data<float>(), plan.depth,
+                                     dense_bias.defined() ? dense_bias.data<float>() : nullptr,
+                                     relu, plan.y[1], plan.positions(), rows, plan.y_step()});
+      copy_rows(plan, rows, results + image * y_floats);
     }
-  };
-  if (plan.x[0] > 1) {
-    parallel_for(plan.x[0], 1,
-                 [&](std::int64_t begin, std::int64_t end) { convolve(begin, end, 0, plan.y[1]); });
-    return;
-  }
-  const std::int64_t grain = 1 + kGrainProducts / (plan.depth * plan.positions());
-  parallel_for(plan.y[1], grain,
-               [&](std::int64_t begin, std::int64_t end) { convolve(0, 1, begin, end - begin); });
+  });
 }
 
 }  // namespace weft::few_channels
