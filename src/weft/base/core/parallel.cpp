@@ -21,6 +21,15 @@ using std::chrono::microseconds;
 
 int configured_threads = 1;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
+// How many threads a call of oneDNN has outside of parts.
+int openmp_threads() {
+#ifdef WEFT_TSAN
+  return 1;  // libgomp is not built for ThreadSanitizer: its barriers look like races
+#else
+  return configured_threads;
+#endif
+}
+
 // A worker waits this long for its next part before it sleeps: longer than from one operation to
 // the next, and short beside what the system takes to give the processor to another program.
 constexpr microseconds kSpin{50};
@@ -89,6 +98,22 @@ thread_local bool at_work = false;  // NOLINT(cppcoreguidelines-avoid-non-const-
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local Barrier* team = nullptr;
 
+// While one lives, this thread computes parts. Within them oneDNN has this thread alone: threads
+// of OpenMP's would share the memory of a primitive that was made for one.
+class AtWork {
+ public:
+  AtWork() {
+    at_work = true;
+    omp_set_num_threads(1);
+  }
+  ~AtWork() {
+    omp_set_num_threads(openmp_threads());
+    at_work = false;
+  }
+  AtWork(const AtWork&) = delete;
+  AtWork& operator=(const AtWork&) = delete;
+};
+
 // One worker for each part of a job but the first, which is the caller's. A part that its worker
 // has not begun when the caller has done its own is the caller's, too: it waits only for what is
 // under way, never for a thread that the system keeps from running.
@@ -106,13 +131,16 @@ class ComputePool {
     job_.body = body;
     job_.is_team = false;
     const std::uint32_t token = offer(parts);
-    run_part(0);
     std::uint32_t theirs = 0;
-    for (std::int64_t part = parts - 1; part > 0; --part) {
-      if (take(part, token)) {
-        run_part(part);
-      } else {
-        ++theirs;
+    {
+      const AtWork here;
+      run_part(0);
+      for (std::int64_t part = parts - 1; part > 0; --part) {
+        if (take(part, token)) {
+          run_part(part);
+        } else {
+          ++theirs;
+        }
       }
     }
     wait_until(job_.done, [theirs](std::uint32_t done) { return done == theirs; });
@@ -205,9 +233,7 @@ class ComputePool {
   }
 
   void run_part(std::int64_t part) {
-    at_work = true;
     job_.call(job_.body, job_.size * part / job_.parts, job_.size * (part + 1) / job_.parts);
-    at_work = false;
   }
 
   void work(std::int64_t part, Offer& from) {
@@ -220,6 +246,7 @@ class ComputePool {
       if (job_.is_team) {
         join_team();
       } else {
+        const AtWork here;
         run_part(part);
       }
       job_.done.fetch_add(1, std::memory_order_release);
@@ -234,11 +261,10 @@ class ComputePool {
   }
 
   void run_team_part(std::int64_t part, std::int64_t parts) {
-    at_work = true;
+    const AtWork here;
     team = parts > 1 ? &job_.barrier : nullptr;
     job_.call(job_.body, part, parts);
     team = nullptr;
-    at_work = false;
   }
 
   std::atomic_flag busy_;
@@ -276,11 +302,8 @@ void set_thread_count(int count) {
                                 std::to_string(count));
   }
   configured_threads = count;
-#ifdef WEFT_TSAN
-  count = 1;  // libgomp is not built for ThreadSanitizer: its barriers look like races
-#endif
   omp_set_dynamic(0);
-  omp_set_num_threads(count);
+  omp_set_num_threads(openmp_threads());
 }
 
 int thread_count() { return configured_threads; }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <omp.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,6 +75,28 @@ TEST(ParallelFor, ABodyOfAPartAndAnotherThreadComputeAllByThemselves) {
     for (int i = 0; i < 200; ++i) touch_all();
   }
   for (const Atomic<int>& count : touched) EXPECT_EQ(count, 403);
+  set_thread_count(1);
+}
+
+// A primitive of oneDNN that was made for one thread is run in a part.
+TEST(ParallelFor, OpenMpHasOneThreadWithinParts) {
+  set_thread_count(3);
+  const int outside = omp_get_max_threads();
+  for (int call = 0; call < 50; ++call) {
+    Atomic<int> most{0};
+    const auto look = [&] {
+      int seen = most;
+      const int here = omp_get_max_threads();
+      while (here > seen && !most.compare_exchange_weak(seen, here)) {
+      }
+    };
+    parallel_for(3, 1, [&](std::int64_t /*begin*/, std::int64_t /*end*/) { look(); });
+    parallel_team(3, [&](std::int64_t /*part*/, std::int64_t parts) {
+      if (parts > 1) look();
+    });
+    EXPECT_EQ(most, 1);
+    EXPECT_EQ(omp_get_max_threads(), outside);
+  }
   set_thread_count(1);
 }
 
