@@ -16,7 +16,7 @@
 namespace weft::swarm_early_sums_test {
 namespace {
 
-using std::chrono::microseconds;
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // Small ones, which are exchanged directly, one for a tree, and one that goes round the ring.
@@ -43,24 +43,6 @@ struct World final : TestSwarm {
     };
     return settings;
   }
-  // A newcomer that came too late for any round of this run.
-  bool missed(const SwarmPeer& peer) const { return peer.first_trained == 0 && !peer.failure.ok(); }
-  bool run_to_end() {
-    const bool ended = run([&] {
-      return std::ranges::all_of(peers, [&](const auto& peer) {
-        return !*peer->alive || peer->round() == options.last_round || missed(*peer);
-      });
-    });
-    if (!ended) describe();
-    return ended;
-  }
-  SwarmPeer* pick(Rng& rng) {
-    std::vector<SwarmPeer*> candidates;
-    for (const auto& peer : peers) {
-      if (*peer->alive && peer->round() < options.last_round) candidates.push_back(peer.get());
-    }
-    return candidates.empty() ? nullptr : candidates[rng.below(candidates.size())];
-  }
 
   std::size_t early = 0;
 };
@@ -80,7 +62,7 @@ TEST(SwarmEarlySums, ComeOnceAllMembersHaveGivenTheirPart) {
     for (const bool with_reports : {false, true}) {
       World world(3, 12, with_reports);
       world.start(members);
-      ASSERT_TRUE(world.run_to_end());
+      ASSERT_TRUE(world.run_to_last_round());
       expect_state(world);
       // The sums of the last exchange may come with the end of the round.
       const std::size_t least = 12 * static_cast<std::size_t>(members) * 4;
@@ -96,7 +78,7 @@ TEST(SwarmEarlySums, ThereAreNoneWithoutSuchAnExchangeOrARound) {
   EXPECT_FALSE(peer.core->early_sums(0).has_value());
   peer.found();
   EXPECT_FALSE(peer.core->early_sums(kPlan.exchanges.size()).has_value());
-  ASSERT_TRUE(world.run_to_end());
+  ASSERT_TRUE(world.run_to_last_round());
   EXPECT_FALSE(peer.core->early_sums(0).has_value());
 }
 
@@ -113,19 +95,8 @@ TEST(SwarmEarlySums, NoMemberWaitsForEverWhenTheGroupChanges) {
     world.start(7);  // three may die at once
     ASSERT_TRUE(world.run([&] { return world.peers[0]->round() >= Round(1); }));
     Rng rng(seed);
-    for (int event = 0; event < 5; ++event) {
-      world.net.run_until(world.net.now() +
-                          microseconds(static_cast<std::int64_t>(rng.below(60'000))));
-      SwarmPeer* const peer = world.pick(rng);
-      if (peer == nullptr) break;
-      if (event % 2 == 0) {
-        peer->crash(rng.below(2) == 0 ? SimCrash::kKilled : SimCrash::kPowerLoss);
-        ++kills;
-      } else if (const Ticket ticket = peer->ticket(); !ticket.members.empty()) {
-        world.add().join(ticket);
-      }
-    }
-    ASSERT_TRUE(world.run_to_end());
+    kills += world.kill_and_join(rng, milliseconds(60));
+    ASSERT_TRUE(world.run_to_last_round());
     expect_state(world);
     for (const auto& peer : world.peers) {
       reruns += peer->saw(SwarmEventKind::kRoundRerun) ? 1U : 0U;

@@ -17,7 +17,6 @@
 namespace weft::swarm_teams_test {
 namespace {
 
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -71,27 +70,6 @@ struct World final : TestSwarm {
                                            turn.members};
     };
     return settings;
-  }
-  // A newcomer that came too late for any round of this run.
-  bool missed(const SwarmPeer& peer) const { return peer.first_trained == 0 && !peer.failure.ok(); }
-  bool run_to_end() {
-    const bool ended = run([&] {
-      return std::ranges::all_of(peers, [&](const auto& peer) {
-        return !*peer->alive || peer->round() == options.last_round || missed(*peer);
-      });
-    });
-    for (const auto& peer : peers) {
-      if (!ended && *peer->alive) ADD_FAILURE() << peer->describe();
-    }
-    return ended;
-  }
-  // A peer that lives, other than those that do not; null where all others have come to the end.
-  SwarmPeer* pick(Rng& rng) {
-    std::vector<SwarmPeer*> candidates;
-    for (const auto& peer : peers) {
-      if (*peer->alive && peer->round() < options.last_round) candidates.push_back(peer.get());
-    }
-    return candidates.empty() ? nullptr : candidates[rng.below(candidates.size())];
   }
 
   Codec codec;
@@ -177,7 +155,7 @@ TEST(SwarmTeams, TwoTeamsSumTwoVectorsInOneRound) {
   for (const int members : {1, 2, 5}) {
     World world(3, "f32", 12);
     world.start(members);
-    ASSERT_TRUE(world.run_to_end());
+    ASSERT_TRUE(world.run_to_last_round());
     const TestTrainer& want = trained(kElements, 12);
     for (const auto& peer : world.peers) {
       EXPECT_EQ(peer->trainer.state(), want.state()) << peer->describe();
@@ -192,7 +170,7 @@ TEST(SwarmTeams, NewcomersTakeTheResultsOfBothTeams) {
   world.start(3);
   ASSERT_TRUE(world.run([&] { return world.peers[0]->round() >= Round(10); }));
   world.add().join(world.peers[1]->ticket());
-  ASSERT_TRUE(world.run_to_end());
+  ASSERT_TRUE(world.run_to_last_round());
   for (const auto& peer : world.peers) {
     EXPECT_EQ(peer->trainer.state(), trained(kElements, 60).state()) << peer->describe();
   }
@@ -213,19 +191,8 @@ TEST(SwarmTeams, NoKillCommitsOneTeamOnlyOrLosesAResidual) {
     world.start(7);
     ASSERT_TRUE(world.run([&] { return world.peers[0]->round() >= Round(1); }));
     Rng rng(seed);
-    for (int event = 0; event < 5; ++event) {
-      world.net.run_until(world.net.now() +
-                          microseconds(static_cast<std::int64_t>(rng.below(40'000))));
-      SwarmPeer* const peer = world.pick(rng);
-      if (peer == nullptr) break;
-      if (event % 2 == 0) {
-        peer->crash(rng.below(2) == 0 ? SimCrash::kKilled : SimCrash::kPowerLoss);
-        ++kills;
-      } else if (const Ticket ticket = peer->ticket(); !ticket.members.empty()) {
-        world.add().join(ticket);
-      }
-    }
-    ASSERT_TRUE(world.run_to_end());
+    kills += world.kill_and_join(rng, milliseconds(40));
+    ASSERT_TRUE(world.run_to_last_round());
     expect_sequence(world);
     for (const auto& peer : world.peers) {
       reruns += peer->saw(SwarmEventKind::kRoundRerun) ? 1U : 0U;

@@ -56,6 +56,46 @@ class TestSwarm {
     if (!there) describe();
     return there;
   }
+  // A newcomer that came too late for any round of this run.
+  static bool missed(const SwarmPeer& peer) {
+    return peer.first_trained == 0 && !peer.failure.ok();
+  }
+  // Until all peers whose machine runs have the last round, but for those that missed() it.
+  bool run_to_last_round() {
+    const bool ended = run([&] {
+      return std::ranges::all_of(peers, [&](const auto& peer) {
+        return !*peer->alive || peer->round() == options.last_round || missed(*peer);
+      });
+    });
+    if (!ended) describe();
+    return ended;
+  }
+  // A peer before the last round; null where all others have come to it.
+  SwarmPeer* pick(Rng& rng) {
+    std::vector<SwarmPeer*> candidates;
+    for (const auto& peer : peers) {
+      if (*peer->alive && peer->round() < options.last_round) candidates.push_back(peer.get());
+    }
+    return candidates.empty() ? nullptr : candidates[rng.below(candidates.size())];
+  }
+  // Kills three members and lets two newcomers in, in turn, each at most `gap` after the one before
+  // and before the last round. Returns how many were killed.
+  int kill_and_join(Rng& rng, std::chrono::microseconds gap) {
+    int kills = 0;
+    for (int event = 0; event < 5; ++event) {
+      const auto wait = rng.below(static_cast<std::uint64_t>(gap.count()));
+      for_time(std::chrono::microseconds(static_cast<std::int64_t>(wait)));
+      SwarmPeer* const peer = pick(rng);
+      if (peer == nullptr) break;
+      if (event % 2 == 0) {
+        peer->crash(rng.below(2) == 0 ? SimCrash::kKilled : SimCrash::kPowerLoss);
+        ++kills;
+      } else if (const Ticket ticket = peer->ticket(); !ticket.members.empty()) {
+        add().join(ticket);
+      }
+    }
+    return kills;
+  }
   void for_time(Duration time) { net.run_until(net.now() + time); }
   // Fails the test with the state that each peer is in.
   void describe() const {
