@@ -56,7 +56,7 @@ Array make_output(const Array& x, const Array& weight, const Array& bias,
   }
   if (winograd::applies(x.shape(), weight.shape(), geometry) ||
       few_pixels::applies(x.shape(), weight.shape(), geometry)) {
-    return blocks_of_8(shape, x.device());
+    return blocks_of_8(shape, x.dtype(), x.device());
   }
   return onednn::conv2d_output(x, weight, geometry, bias.defined(), relu);
 }
@@ -84,7 +84,7 @@ Array make_data_gradient(const Array& dy, const Conv2dSaved& saved) {
   if (dy.dtype() == DType::kF64 || dy.size() == 0)
     return Array::empty(shape, dy.dtype(), dy.device());
   if (winograd::applies(shape, saved.weight.shape(), saved.geometry)) {
-    return blocks_of_8(shape, dy.device());
+    return blocks_of_8(shape, dy.dtype(), dy.device());
   }
   return onednn::conv2d_data_gradient(saved.x, saved.weight, saved.geometry);
 }
@@ -154,6 +154,11 @@ Shape conv2d_shape(const Shape& x, const Shape& weight, const Conv2dGeometry& ge
     shape[2 + axis] = (x[2 + axis] + 2 * geometry.padding[i] - reach) / geometry.stride[i] + 1;
   }
   return shape;
+}
+
+bool conv2d_takes_bf16(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
+  return conv2d_shape(x, weight, geometry).num_elements() > 0 &&
+         winograd::applies_to_bf16(x, weight, geometry);
 }
 
 Array conv2d_forward(const Array& x, const Array& weight, const Array& bias,

@@ -177,14 +177,16 @@ Array like_with_shape(const Array& array, const Shape& shape) {
                         array.device());
 }
 
-Array blocks_of_8(const Shape& shape, Device device) {
+Array blocks_of_8(const Shape& shape, DType dtype, Device device) {
   const MemoryDesc desc(dims_of(shape), dnnl::memory::data_type::f32, Tag::nChw8c);
-  return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc), device);
+  std::shared_ptr<const MemoryFormat> format = std::make_shared<const OneDnnFormat>(desc);
+  if (is_half(dtype)) format = std::make_shared<const HalfFormat>(std::move(format));
+  return Array::blocked(shape, dtype, std::move(format), device);
 }
 
 Array in_blocks_of_8(const Array& array) {
   if (channel_block(array) == 8) return array;
-  return in_order_of(array, blocks_of_8(array.shape(), array.device()));
+  return in_order_of(array, blocks_of_8(array.shape(), array.dtype(), array.device()));
 }
 
 Array in_order_of(const Array& values, const Array& model) {
@@ -203,7 +205,7 @@ Array in_order_of(const Array& values, const Array& model) {
 
 std::int64_t channel_block(const Array& array) {
   if (array.is_strided()) return 1;
-  const MemoryDesc& desc = format_of(array).desc();
+  const MemoryDesc desc = single_desc(array);
   const auto dims = dims_of(array.shape());
   const auto type = dnnl::memory::data_type::f32;
   for (const auto& [tag, size] : kBlockTags) {

@@ -27,9 +27,9 @@ Array in_order_of(const Array& values, const Array& model);
 // of it.
 std::int64_t channel_block(const Array& array);
 
-// A new f32 array [N, C, H, W] on `device` with its channels in blocks of 8, and `array` in that
-// order. REQUIRES: C is a multiple of 8.
-Array blocks_of_8(const Shape& shape, Device device);
+// A new array [N, C, H, W] of f32, bf16 or f16 on `device` with its channels in blocks of 8, and
+// `array` in that order. REQUIRES: C is a multiple of 8.
+Array blocks_of_8(const Shape& shape, DType dtype, Device device);
 Array in_blocks_of_8(const Array& array);
 
 }  // namespace weft

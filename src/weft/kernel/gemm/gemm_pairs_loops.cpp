@@ -16,51 +16,15 @@
 namespace weft {
 namespace {
 
-#include "weft/kernel/core/vector.inc"
+#include "weft/kernel/core/pairs_math.inc"
 
 constexpr std::int64_t kVec = WEFT_LANES;
-using Element = std::uint32_t;
-using Elements [[gnu::vector_size(4 * WEFT_LANES)]] = std::uint32_t;
 struct Operand {
   const Element* data;
   std::int64_t row_step;
   std::int64_t column_step;
 };
 using Panel = PairsPanel;
-
-inline Elements in_every_lane(Element value) { return value + Elements{}; }
-
-#if defined(WEFT_WITH_AVX512BF16)
-inline Vec multiply_add(const Elements& a, const Elements& b, const Vec& sum) {
-  return __builtin_bit_cast(
-      Vec, _mm512_dpbf16_ps(__builtin_bit_cast(__m512, sum), __builtin_bit_cast(__m512bh, a),
-                            __builtin_bit_cast(__m512bh, b)));
-}
-#elif defined(WEFT_WITH_BF16)
-inline Vec multiply_add(const Elements& a, const Elements& b, const Vec& sum) {
-  struct Registers {
-    bfloat16x8_t halves[2];
-  };
-  struct Sums {
-    float32x4_t halves[2];
-  };
-  const auto first = __builtin_bit_cast(Registers, a);
-  const auto second = __builtin_bit_cast(Registers, b);
-  auto sums = __builtin_bit_cast(Sums, sum);
-#pragma GCC unroll 2
-  for (int half = 0; half < 2; ++half) {
-    sums.halves[half] = vbfdotq_f32(sums.halves[half], first.halves[half], second.halves[half]);
-  }
-  return __builtin_bit_cast(Vec, sums);
-}
-#else
-inline Vec multiply_add(const Elements& a, const Elements& b, const Vec& sum) {
-  const Vec odd =
-      __builtin_bit_cast(Vec, a & 0xFFFF0000U) * __builtin_bit_cast(Vec, b & 0xFFFF0000U);
-  const Vec even = __builtin_bit_cast(Vec, a << 16) * __builtin_bit_cast(Vec, b << 16);
-  return sum + odd + even;
-}
-#endif
 
 #include "weft/kernel/gemm/gemm_tiles.inc"
 

@@ -1,12 +1,14 @@
 // 3x3 convolutions of stride 1 by Winograd's minimal filtering: 36 products for a 4x4 tile of
-// results instead of 144. For conv.cpp; f32, no shape here is empty.
+// results instead of 144. For conv.cpp; f32 and bf16, no shape here is empty.
 //
 // IMPLEMENTATION: Lavin, Gray, "Fast algorithms for convolutional neural networks", CVPR 2016,
 // section 4.1, F(4x4, 3x3), with other points (winograd_lines.inc); the gradients are the adjoints
 // of the same three transforms, so they share the transformed tiles. Images and results are in
 // blocks of 8 channels. Tiles go through all steps in groups, and the filters of large layers in
 // chunks, so that transformed values stay in the caches. For N images of T tiles, C and O channels
-// a product takes 72 N T C O flops.
+// a product takes 72 N T C O flops. For bf16 the transformed tiles and filters are rounded to bf16,
+// which costs about 1 % of a result's size (the root of the mean square); sums are f32, and results
+// are rounded once.
 // Deterministic: the same bits for any thread count; the grouping of work depends on shapes alone.
 #pragma once
 
@@ -16,12 +18,15 @@ namespace weft::winograd {
 
 // Whether this processor and shape have it.
 bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry);
+// The same for arrays of bf16 as they are, without conversions.
+bool applies_to_bf16(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry);
 
-// `y` is in blocks of 8.
+// `y` is in blocks of 8, and of the type of x, weight and bias.
 void conv2d_forward(const Array& x, const Array& weight, const Array& bias,
                     const Conv2dGeometry& geometry, bool relu, Array& y);
 
-// As conv.h's conv2d_backward; `dx` is in blocks of 8, undefined unless wanted.
+// As conv.h's conv2d_backward; `dx` is in blocks of 8, undefined unless wanted. The gradients of
+// weights are f32.
 void conv2d_backward(const Array& dy, const Conv2dSaved& saved, const Conv2dWeightGradients& out,
                      Array& dx);
 

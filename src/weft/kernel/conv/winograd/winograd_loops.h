@@ -2,6 +2,9 @@
 // of 8 channels and panels of 16 channels, one for each of the 36 positions of a transformed tile,
 // and products of panels. Those with fused multiplications give the same bits, whatever their
 // width.
+//
+// T is the type of images and of what is multiplied: float here, or WinogradHalf, the bits of bf16
+// (winograd_pairs_loops.h). Sums, and what becomes of them until an image is written, are floats.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +20,12 @@ inline constexpr std::int64_t kWinogradPanel = 16;
 // Channels of a block of an image.
 inline constexpr std::int64_t kWinogradBlock = 8;
 
+using WinogradHalf = std::uint16_t;
+
 // One image of `blocks` blocks of 8 channels.
+template <class T>
 struct WinogradImage {
-  float* data;
+  T* data;
   std::int64_t blocks;
   std::int64_t height;
   std::int64_t width;
@@ -37,8 +43,9 @@ struct WinogradTiles {
 
 // 16 channels of some tiles: position p, tile t, channel c: data[p * step + t * 16 + c]. A panel
 // of the image that has one block only is filled with zeros.
+template <class T>
 struct WinogradPanel {
-  float* data;
+  T* data;
   std::int64_t step;
 };
 
@@ -50,11 +57,12 @@ struct WinogradFilters {
 };
 
 // c[t][j] (+)= sum over k of a's panels [k / 16][t][k % 16], `a_step` apart, times b[k][j]; 16 j of
-// one panel, or of as many as WinogradProducts::panels, `b_next` and `c_next` floats apart.
+// one panel, or of as many as WinogradProducts::panels, `b_next` and `c_next` values apart.
+template <class T>
 struct WinogradProduct {
-  const float* a;
+  const T* a;
   std::int64_t a_step;
-  const float* b;
+  const T* b;
   std::int64_t b_next;
   float* c;
   std::int64_t c_next;
@@ -64,45 +72,59 @@ struct WinogradProduct {
   bool accumulate;
 };
 
+template <class T>
 struct WinogradTransforms {
   // B^T d B of each 6x6 window of the channels of `panel`.
-  void (*input)(const WinogradImage& x, std::int64_t panel, const WinogradTiles& tiles,
-                const WinogradPanel& out);
+  void (*input)(const WinogradImage<T>& x, std::int64_t panel, const WinogradTiles& tiles,
+                const WinogradPanel<T>& out);
   // A^T m A + bias to each 4x4 tile of y; bias [16] may be null.
   struct Finish {
     const float* bias;
     bool relu;
   };
-  void (*output)(const WinogradPanel& in, const WinogradTiles& tiles, const Finish& finish,
-                 const WinogradImage& y, std::int64_t panel);
+  void (*output)(const WinogradPanel<float>& in, const WinogradTiles& tiles, const Finish& finish,
+                 const WinogradImage<T>& y, std::int64_t panel);
   // A g A^T of each 4x4 tile of g = dy, or of dy where y > 0 if y has data. Adds all of g to
   // bias_sums[16] unless null.
   struct Gradient {
-    WinogradImage dy;
-    const float* y;
+    WinogradImage<T> dy;
+    const T* y;
     float* bias_sums;
   };
   void (*output_gradient)(const Gradient& gradient, std::int64_t panel, const WinogradTiles& tiles,
-                          const WinogradPanel& out);
-  // Adds B v B^T to each 6x6 window of dx, which the first rows of tiles clear before.
-  void (*input_gradient)(const WinogradPanel& in, const WinogradTiles& tiles,
-                         const WinogradImage& dx, std::int64_t panel);
-  // G g G^T: position p of filter i goes to out.data[p * out.step + i], zeros behind the last.
-  void (*weights)(const WinogradFilters& filters, const WinogradPanel& out);
+                          const WinogradPanel<T>& out);
+  // Adds B v B^T to each 6x6 window of dx, which the first rows of tiles clear before. Images of
+  // T != float are rounded once for these tiles, and need winograd_strip_floats() of `sums`.
+  void (*input_gradient)(const WinogradPanel<float>& in, const WinogradTiles& tiles,
+                         const WinogradImage<T>& dx, std::int64_t panel, float* sums);
+  // G g G^T of two rows of filters: position p of filter i of a row goes to out.data[p * out.step +
+  // i], zeros behind the last. The second row follows the first, 16 values later; for T != float
+  // both rows' values of a filter are neighbours, as products read them.
+  void (*weights)(const WinogradFilters& first, const WinogradFilters& second,
+                  const WinogradPanel<T>& out);
   // The adjoint, to the filters, or added to them.
-  void (*weights_gradient)(const WinogradPanel& in, const WinogradFilters& filters,
+  void (*weights_gradient)(const WinogradPanel<float>& in, const WinogradFilters& filters,
                            bool accumulate);
 };
 
+// Floats that input_gradient() needs for such tiles of an image of this width.
+inline std::int64_t winograd_strip_floats(const WinogradTiles& tiles, std::int64_t width) {
+  return (tiles.rows * kWinogradTile + 2) * width * kWinogradPanel;
+}
+
+template <class T>
 struct WinogradProducts {
   // Panels of b and c that a product takes at most: one or two.
   std::int64_t panels;
-  void (*multiply)(const WinogradProduct& product);
+  void (*multiply)(const WinogradProduct<T>& product);
+  // Makes neighbours of the values of tiles 2i and 2i + 1, in place, for an even number of tiles,
+  // as `a` of a transposed product must be. Null for floats, which it leaves as they are.
+  void (*pair_tiles)(T* tiles, std::int64_t count);
   // c[i][j] (+)= sum over tiles t of a[t][i] b[t][j]: 16 by 16 for each panel of b.
-  void (*multiply_transposed)(const WinogradProduct& product);
+  void (*multiply_transposed)(const WinogradProduct<T>& product);
 };
 
-WEFT_LOOPS(WinogradTransforms, winograd_transforms)
-WEFT_LOOPS(WinogradProducts, winograd_products)
+WEFT_LOOPS(WinogradTransforms<float>, winograd_transforms)
+WEFT_LOOPS(WinogradProducts<float>, winograd_products)
 
 }  // namespace weft

@@ -61,7 +61,7 @@ std::int64_t panel_floats(const ImageCase& c) { return kWinogradPositions * posi
 
 // Calls body(panel, its positions) for all panels, and returns these, one after the other.
 Floats all_panels(const ImageCase& c,
-                  const std::function<void(std::int64_t, const WinogradPanel&)>& body) {
+                  const std::function<void(std::int64_t, const WinogradPanel<float>&)>& body) {
   Floats all;
   for (std::int64_t panel = 0; panel < (c.blocks + 1) / 2; ++panel) {
     Floats values(static_cast<std::size_t>(panel_floats(c)));
@@ -75,21 +75,22 @@ TEST(WinogradLoops, InstructionSetsAgreeOnTransformsOfImages) {
   for (const ImageCase& c : image_cases()) {
     Floats x = random_floats(image_floats(c), 1);
     const Floats y = random_floats(image_floats(c), 2);
-    const WinogradImage image{x.data(), c.blocks, c.height, c.width};
-    expect_agreement<WinogradTransforms>(winograd_transforms_tables, [&](const auto& loops) {
-      return all_panels(c, [&](std::int64_t panel, const WinogradPanel& out) {
+    const WinogradImage<float> image{x.data(), c.blocks, c.height, c.width};
+    expect_agreement<WinogradTransforms<float>>(winograd_transforms_tables, [&](const auto& loops) {
+      return all_panels(c, [&](std::int64_t panel, const WinogradPanel<float>& out) {
         loops.input(image, panel, tiles_of(c), out);
       });
     });
     for (const float* const mask : {static_cast<const float*>(nullptr), y.data()}) {
-      expect_agreement<WinogradTransforms>(winograd_transforms_tables, [&](const auto& loops) {
-        Floats sums(kWinogradPanel, 1.0F);
-        Floats all = all_panels(c, [&](std::int64_t panel, const WinogradPanel& out) {
-          loops.output_gradient({image, mask, sums.data()}, panel, tiles_of(c), out);
-        });
-        all.insert(all.end(), sums.begin(), sums.end());
-        return all;
-      });
+      expect_agreement<WinogradTransforms<float>>(
+          winograd_transforms_tables, [&](const auto& loops) {
+            Floats sums(kWinogradPanel, 1.0F);
+            Floats all = all_panels(c, [&](std::int64_t panel, const WinogradPanel<float>& out) {
+              loops.output_gradient({image, mask, sums.data()}, panel, tiles_of(c), out);
+            });
+            all.insert(all.end(), sums.begin(), sums.end());
+            return all;
+          });
     }
   }
 }
@@ -98,24 +99,26 @@ TEST(WinogradLoops, InstructionSetsAgreeOnTransformsToImages) {
   for (const ImageCase& c : image_cases()) {
     Floats values = random_floats(panel_floats(c), 3);
     const Floats bias = random_floats(kWinogradPanel, 4);
-    const WinogradPanel panel{values.data(), position_floats(c)};
-    const auto to_image = [&](const std::function<void(std::int64_t, const WinogradImage&)>& run) {
-      Floats y(static_cast<std::size_t>(image_floats(c)), 5.0F);
-      for (std::int64_t i = 0; i < (c.blocks + 1) / 2; ++i) {
-        run(i, {y.data(), c.blocks, c.height, c.width});
-      }
-      return y;
-    };
+    const WinogradPanel<float> panel{values.data(), position_floats(c)};
+    const auto to_image =
+        [&](const std::function<void(std::int64_t, const WinogradImage<float>&)>& run) {
+          Floats y(static_cast<std::size_t>(image_floats(c)), 5.0F);
+          for (std::int64_t i = 0; i < (c.blocks + 1) / 2; ++i) {
+            run(i, {y.data(), c.blocks, c.height, c.width});
+          }
+          return y;
+        };
     for (const bool relu : {false, true}) {
-      expect_agreement<WinogradTransforms>(winograd_transforms_tables, [&](const auto& loops) {
-        return to_image([&](std::int64_t i, const WinogradImage& y) {
-          loops.output(panel, tiles_of(c), {relu ? bias.data() : nullptr, relu}, y, i);
-        });
-      });
+      expect_agreement<WinogradTransforms<float>>(
+          winograd_transforms_tables, [&](const auto& loops) {
+            return to_image([&](std::int64_t i, const WinogradImage<float>& y) {
+              loops.output(panel, tiles_of(c), {relu ? bias.data() : nullptr, relu}, y, i);
+            });
+          });
     }
-    expect_agreement<WinogradTransforms>(winograd_transforms_tables, [&](const auto& loops) {
-      return to_image([&](std::int64_t i, const WinogradImage& dx) {
-        loops.input_gradient(panel, tiles_of(c), dx, i);
+    expect_agreement<WinogradTransforms<float>>(winograd_transforms_tables, [&](const auto& loops) {
+      return to_image([&](std::int64_t i, const WinogradImage<float>& dx) {
+        loops.input_gradient(panel, tiles_of(c), dx, i, nullptr);
       });
     });
   }
@@ -125,18 +128,20 @@ TEST(WinogradLoops, InstructionSetsAgreeOnTransformsOfFilters) {
   Floats filters = random_floats(kWinogradPanel * 9, 6);
   Floats transformed = random_floats(kWinogradPositions * kWinogradPanel, 7);
   for (const std::int64_t count : {0, 3, 8, 13, 16}) {
-    expect_agreement<WinogradTransforms>(winograd_transforms_tables, [&](const auto& loops) {
-      Floats out(transformed.size());
-      loops.weights({filters.data(), 9, count}, {out.data(), kWinogradPanel});
+    expect_agreement<WinogradTransforms<float>>(winograd_transforms_tables, [&](const auto& loops) {
+      Floats out(2 * transformed.size());
+      loops.weights({filters.data(), 9, count}, {filters.data(), 9, 16 - count},
+                    {out.data(), 2 * kWinogradPanel});
       return out;
     });
     for (const bool accumulate : {false, true}) {
-      expect_agreement<WinogradTransforms>(winograd_transforms_tables, [&](const auto& loops) {
-        Floats out = filters;
-        loops.weights_gradient({transformed.data(), kWinogradPanel}, {out.data(), 9, count},
-                               accumulate);
-        return out;
-      });
+      expect_agreement<WinogradTransforms<float>>(
+          winograd_transforms_tables, [&](const auto& loops) {
+            Floats out = filters;
+            loops.weights_gradient({transformed.data(), kWinogradPanel}, {out.data(), 9, count},
+                                   accumulate);
+            return out;
+          });
     }
   }
 }
@@ -148,7 +153,7 @@ struct ProductCase {
 };
 
 // c[panel][row][16] of all panels, as many at a time as the loops take.
-Floats by_loops(const WinogradProducts& loops, const ProductCase& size, bool transposed) {
+Floats by_loops(const WinogradProducts<float>& loops, const ProductCase& size, bool transposed) {
   const std::int64_t depth_panels = size.depth / kWinogradPanel;
   const Floats a = random_floats(depth_panels * size.tiles * kWinogradPanel, 8);
   const std::int64_t b_next = (transposed ? size.tiles : size.depth) * kWinogradPanel;
@@ -157,16 +162,16 @@ Floats by_loops(const WinogradProducts& loops, const ProductCase& size, bool tra
   Floats c(static_cast<std::size_t>(size.panels * c_next), 1.0F);
   for (std::int64_t panel = 0; panel < size.panels; panel += loops.panels) {
     for (const bool accumulate : {false, true}) {
-      const WinogradProduct product{a.data(),
-                                    size.tiles * kWinogradPanel,
-                                    b.data() + panel * b_next,
-                                    b_next,
-                                    c.data() + panel * c_next,
-                                    c_next,
-                                    std::min(loops.panels, size.panels - panel),
-                                    size.tiles,
-                                    size.depth,
-                                    accumulate};
+      const WinogradProduct<float> product{a.data(),
+                                           size.tiles * kWinogradPanel,
+                                           b.data() + panel * b_next,
+                                           b_next,
+                                           c.data() + panel * c_next,
+                                           c_next,
+                                           std::min(loops.panels, size.panels - panel),
+                                           size.tiles,
+                                           size.depth,
+                                           accumulate};
       transposed ? loops.multiply_transposed(product) : loops.multiply(product);
     }
   }
@@ -180,7 +185,7 @@ TEST(WinogradLoops, InstructionSetsAgreeOnProducts) {
         const ProductCase size{panels, tiles, transposed ? 16 : 48};
         SCOPED_TRACE(std::to_string(panels) + " panels, " + std::to_string(tiles) + " tiles" +
                      (transposed ? ", transposed" : ""));
-        expect_agreement<WinogradProducts>(winograd_products_tables, [&](const auto& loops) {
+        expect_agreement<WinogradProducts<float>>(winograd_products_tables, [&](const auto& loops) {
           return by_loops(loops, size, transposed);
         });
       }

@@ -18,8 +18,9 @@ inline constexpr std::int64_t kChunkBytes = 5 << 20;
 inline constexpr std::int64_t kGroupTiles = 128;
 // The same where the filters come in chunks and each chunk would transform the tiles again.
 inline constexpr std::int64_t kGroupTilesOfChunks = 512;
-// Depth of one product: 16 KiB of a panel of filters stay in the first-level cache.
-inline constexpr std::int64_t kDepth = 256;
+// Depth of one product: 16 KiB of a panel of filters of T stay in the first-level cache.
+template <class T>
+inline constexpr std::int64_t kDepth = 1024 / static_cast<std::int64_t>(sizeof(T));
 
 inline std::int64_t up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit; }
 
@@ -45,9 +46,9 @@ struct Chunks {
   std::int64_t size;
 };
 
-inline std::int64_t panel_bytes(std::int64_t depth_panels) {
-  return kWinogradPositions * depth_panels * kPanel * kPanel *
-         static_cast<std::int64_t>(sizeof(float));
+template <class T>
+std::int64_t panel_bytes(std::int64_t depth_panels) {
+  return kWinogradPositions * depth_panels * kPanel * kPanel * static_cast<std::int64_t>(sizeof(T));
 }
 
 // The sizes of one convolution.

@@ -1,0 +1,126 @@
+// The loops of winograd_pairs_loops.h, compiled once for each instruction set.
+#include "weft/kernel/conv/winograd/winograd_pairs_loops.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "weft/base/isa/loops_begin.inc"
+
+// A set that has no instruction for it and is not for tests has no loops.
+#if defined(WEFT_WITH_AVX512BF16) || (WEFT_LANES == 16 && !defined(WEFT_WITH_AVX512F))
+
+namespace weft {
+namespace {
+
+#include "weft/kernel/conv/winograd/winograd_blocks.inc"
+#include "weft/kernel/conv/winograd/winograd_lines.inc"
+#include "weft/kernel/core/pairs_math.inc"
+
+// The bits of as many values of bf16, and of floats.
+template <class V>
+struct BitsOf;
+template <>
+struct BitsOf<Block> {
+  using Half [[gnu::vector_size(2 * kWinogradBlock)]] = std::uint16_t;
+  using Whole [[gnu::vector_size(4 * kWinogradBlock)]] = std::uint32_t;
+};
+template <>
+struct BitsOf<Pair> {
+  using Half [[gnu::vector_size(4 * kWinogradBlock)]] = std::uint16_t;
+  using Whole [[gnu::vector_size(8 * kWinogradBlock)]] = std::uint32_t;
+};
+
+// Rounded to the nearest, ties to even; NaN stays NaN.
+#if defined(WEFT_WITH_AVX512BF16)
+inline BitsOf<Block>::Half narrow(const Block& x) {
+  return __builtin_bit_cast(BitsOf<Block>::Half, _mm256_cvtneps_pbh(__builtin_bit_cast(__m256, x)));
+}
+inline BitsOf<Pair>::Half narrow(const Pair& x) {
+  return __builtin_bit_cast(BitsOf<Pair>::Half, _mm512_cvtneps_pbh(__builtin_bit_cast(__m512, x)));
+}
+#else
+template <class V>
+inline typename BitsOf<V>::Half narrow(const V& x) {
+  using Whole = typename BitsOf<V>::Whole;
+  const Whole bits = __builtin_bit_cast(Whole, x);
+  const Whole rounded = (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
+  const Whole nan = bits >> 16 | 0x40U;
+  return __builtin_convertvector(x == x ? rounded : nan, typename BitsOf<V>::Half);
+}
+#endif
+
+template <class V>
+inline V load_values(const WinogradHalf* from) {
+  typename BitsOf<V>::Half bits;
+  __builtin_memcpy(&bits, from, sizeof bits);
+  using Whole = typename BitsOf<V>::Whole;
+  return __builtin_bit_cast(V, __builtin_convertvector(bits, Whole) << 16);
+}
+template <class V>
+inline void store_values(WinogradHalf* to, const V& value) {
+  const auto bits = narrow(value);
+  __builtin_memcpy(to, &bits, sizeof bits);
+}
+inline void store_rows(WinogradHalf* to, std::int64_t half, const Block& first,
+                       const Block& second) {
+  const auto rows = __builtin_shufflevector(narrow(first), narrow(second), 0, 8, 1, 9, 2, 10, 3, 11,
+                                            4, 12, 5, 13, 6, 14, 7, 15);
+  __builtin_memcpy(to + half * kWinogradPanel, &rows, sizeof rows);
+}
+
+#include "weft/kernel/conv/winograd/winograd_tiles.inc"
+#include "weft/kernel/conv/winograd/winograd_transforms.inc"
+
+using Value = WinogradHalf;
+using Lanes = Elements;
+
+inline Element load_lane(const WinogradHalf* from) {
+  Element lane;
+  __builtin_memcpy(&lane, from, sizeof lane);
+  return lane;
+}
+inline Elements load_lanes(const WinogradHalf* from) {
+  Elements lanes;
+  __builtin_memcpy(&lanes, from, sizeof lanes);
+  return lanes;
+}
+inline Elements load_two_rows(const WinogradHalf* from) {
+  using Bits [[gnu::vector_size(4 * WEFT_LANES)]] = std::uint16_t;
+  const Bits rows = __builtin_bit_cast(Bits, load_lanes(from));
+  return __builtin_bit_cast(
+      Elements,
+      __builtin_shufflevector(rows, rows, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8,
+                              24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31));
+}
+
+#include "weft/kernel/conv/winograd/winograd_products.inc"
+
+void pair_tiles(WinogradHalf* tiles, std::int64_t count) {
+  for (std::int64_t t = 0; t < count; t += 2, tiles += 2 * kPanel) {
+    const Elements pairs = load_two_rows(tiles);
+    __builtin_memcpy(tiles, &pairs, sizeof pairs);
+  }
+}
+
+}  // namespace
+
+extern const WinogradPairs WEFT_LOOPS_NAME(winograd_pairs) = {
+    true,
+    {input<WinogradHalf>, output<WinogradHalf>, output_gradient<WinogradHalf>,
+     input_gradient<WinogradHalf>, weights<WinogradHalf>, weights_gradient},
+    {kPanels, multiply, pair_tiles, multiply_transposed}};
+
+}  // namespace weft
+
+#else
+
+namespace weft {
+
+extern const WinogradPairs WEFT_LOOPS_NAME(winograd_pairs) = {};
+
+}  // namespace weft
+
+#endif
+
+#include "weft/base/isa/loops_end.inc"
