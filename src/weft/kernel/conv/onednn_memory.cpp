@@ -162,26 +162,30 @@ Array like(const Array& array) {
   return Array::blocked(array.shape(), array.dtype(), array.format(), array.device());
 }
 
+namespace {
+
+// A new array of f32, bf16 or f16 in this order of f32.
+Array in_order(const Shape& shape, DType dtype, Tag tag, Device device) {
+  const MemoryDesc desc(dims_of(shape), dnnl::memory::data_type::f32, tag);
+  std::shared_ptr<const MemoryFormat> format = std::make_shared<const OneDnnFormat>(desc);
+  if (is_half(dtype)) format = std::make_shared<const HalfFormat>(std::move(format));
+  return Array::blocked(shape, dtype, std::move(format), device);
+}
+
+}  // namespace
+
 Array like_with_shape(const Array& array, const Shape& shape) {
   const std::int64_t block = channel_block(array);
   WEFT_CHECK(block > 0);
   for (const auto& [tag, size] : kBlockTags) {
-    if (size != block) continue;
-    const MemoryDesc desc(dims_of(shape), dnnl::memory::data_type::f32, tag);
-    return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc),
-                          array.device());
+    if (size == block) return in_order(shape, array.dtype(), tag, array.device());
   }
-  if (block == 1) return Array::empty(shape, DType::kF32, array.device());
-  const MemoryDesc desc(dims_of(shape), dnnl::memory::data_type::f32, Tag::nhwc);
-  return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc),
-                        array.device());
+  if (block == 1) return Array::empty(shape, array.dtype(), array.device());
+  return in_order(shape, array.dtype(), Tag::nhwc, array.device());
 }
 
 Array blocks_of_8(const Shape& shape, DType dtype, Device device) {
-  const MemoryDesc desc(dims_of(shape), dnnl::memory::data_type::f32, Tag::nChw8c);
-  std::shared_ptr<const MemoryFormat> format = std::make_shared<const OneDnnFormat>(desc);
-  if (is_half(dtype)) format = std::make_shared<const HalfFormat>(std::move(format));
-  return Array::blocked(shape, dtype, std::move(format), device);
+  return in_order(shape, dtype, Tag::nChw8c, device);
 }
 
 Array in_blocks_of_8(const Array& array) {

@@ -16,7 +16,8 @@ Array like(const Array& array);
 Array like(const Array& array, DType dtype);
 // Values that `array`, which is contiguous or blocked, holds, those that fill its blocks included.
 std::int64_t dense_elements(const Array& array);
-// A new f32 array of another shape [N, C, H, W] with the channels in blocks as `array` has them.
+// A new array of another shape [N, C, H, W], of the type of `array`, f32, bf16 or f16, with the
+// channels in blocks as it has them.
 Array like_with_shape(const Array& array, const Shape& shape);
 
 // `values` in the order of `model`; itself if it is so already. Shapes are equal.

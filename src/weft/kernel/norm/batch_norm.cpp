@@ -99,7 +99,7 @@ struct Vectors {
 };
 
 double as_type(DType dtype, double value) {
-  return dtype == DType::kF32 ? double{static_cast<float>(value)} : value;
+  return dtype == DType::kF64 ? value : double{static_cast<float>(value)};
 }
 
 Coefficients coefficients(const Vectors& vectors, const BatchNormPlanes& planes, std::int64_t unit,
@@ -251,8 +251,9 @@ NormGradients batch_norm_backward(const Array& given_dy, const Array& given_x,
   const Array dy = in_order_of(given_dy, x);
   const Array weight = dense(given_weight);
   const Array bias = dense(given_bias);
-  NormGradients result{like(x), Array::empty({x.dim(1)}, x.dtype(), x.device()),
-                       Array::empty({x.dim(1)}, x.dtype(), x.device())};
+  const DType sums = x.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+  NormGradients result{like(x), Array::empty({x.dim(1)}, sums, x.device()),
+                       Array::empty({x.dim(1)}, sums, x.device())};
   launch("batch_norm_gradient", {&dy, &x, &weight, &bias, &forward.mean, &forward.variance},
          {&result.x, &result.weight, &result.bias}, [spec](LaunchArrays in, LaunchArrays out) {
            const BatchNormPlanes planes(in[1]);

@@ -1,5 +1,7 @@
 // Layer, root-mean-square, batch and group normalisation over Arrays, f32 or f64, one pass each
-// way: the normalised values are not kept, gradients work from x and the statistics.
+// way: the normalised values are not kept, gradients work from x and the statistics. Batch
+// normalisation takes x and dy of bf16 too, with weights, bias and their gradients of f32; it
+// computes in f32 and rounds y and the gradient of x once.
 //
 // Statistics are f64. Batch normalisation keeps blocked arrays blocked and can apply ReLU in its
 // own pass. Deterministic: the same bits for any thread count and instruction set.

@@ -32,6 +32,45 @@ inline __attribute__((always_inline)) void store_lanes(T* to, const Lanes<T>& va
   __builtin_memcpy(to, &value, sizeof value);
 }
 
+// The bits of bf16, which are computed with as f32 and rounded to the nearest, ties to even.
+struct Half {
+  std::uint16_t bits;
+};
+using HalfLanes [[gnu::vector_size(16)]] = std::uint16_t;
+using LaneBits [[gnu::vector_size(32)]] = std::uint32_t;
+
+inline __attribute__((always_inline)) void load_lanes(const Half* from, Lanes<float>& value) {
+  HalfLanes bits;
+  __builtin_memcpy(&bits, from, sizeof bits);
+  value = __builtin_bit_cast(Lanes<float>, __builtin_convertvector(bits, LaneBits) << 16);
+}
+inline __attribute__((always_inline)) void store_lanes(Half* to, const Lanes<float>& value) {
+  const LaneBits bits = __builtin_bit_cast(LaneBits, value);
+  const LaneBits rounded = (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
+  // NaN stays NaN.
+  const LaneBits nan = bits >> 16 | 0x40U;
+  const auto narrow = __builtin_convertvector(value == value ? rounded : nan, HalfLanes);
+  __builtin_memcpy(to, &narrow, sizeof narrow);
+}
+
+// One value.
+template <class T>
+inline T value_at(const T* from) {
+  return *from;
+}
+template <class T>
+inline void put_value(T* to, T value) {
+  *to = value;
+}
+inline float value_at(const Half* from) {
+  return __builtin_bit_cast(float, static_cast<std::uint32_t>(from->bits) << 16U);
+}
+inline void put_value(Half* to, float value) {
+  const auto bits = __builtin_bit_cast(std::uint32_t, value);
+  const std::uint32_t rounded = bits + 0x7FFFU + (bits >> 16U & 1U);
+  to->bits = static_cast<std::uint16_t>(value == value ? rounded >> 16U : bits >> 16U | 0x40U);
+}
+
 // The sum of the lanes in a fixed order.
 template <class T>
 inline double sum_lanes(const Lanes<T>& value) {
@@ -283,9 +322,10 @@ inline void plane_sums(const NormPlanes& planes, NormSums& sums, Body body, Edge
   add_lanes<T, kEight>(second, sums.second);
 }
 
-template <class T, bool kEight>
+// In what follows planes hold values of type S, which are computed with as T.
+template <class T, bool kEight, class S>
 void moments(const void* data, const NormPlanes& planes, const double* origin, NormSums& sums) {
-  const T* const x = static_cast<const T*>(data);
+  const S* const x = static_cast<const S*>(data);
   const Lanes<T> from = per_lane<T, kEight>(origin);
   plane_sums<T, kEight>(
       planes, sums,
@@ -297,13 +337,13 @@ void moments(const void* data, const NormPlanes& planes, const double* origin, N
         second += v * v;
       },
       [&](std::int64_t at, T& first, T& second) {
-        first = x[at] - from[0];
+        first = value_at(x + at) - from[0];
         second = first * first;
       });
 }
 
-template <class T, bool kEight, bool kRelu>
-inline void apply_planes(const T* x, T* y, const NormPlanes& planes, const NormAffine& affine) {
+template <class T, bool kEight, bool kRelu, class S>
+inline void apply_planes(const S* x, S* y, const NormPlanes& planes, const NormAffine& affine) {
   const Lanes<T> from = per_lane<T, kEight>(affine.origin);
   const Lanes<T> scale = per_lane<T, kEight>(affine.scale);
   const Lanes<T> shift = per_lane<T, kEight>(affine.shift);
@@ -318,22 +358,22 @@ inline void apply_planes(const T* x, T* y, const NormPlanes& planes, const NormA
         store_lanes(y + at, v);
       },
       [&](std::int64_t at) {
-        const T v = (x[at] - from[0]) * scale[0] + shift[0];
-        y[at] = kRelu && v < 0 ? T{0} : v;
+        const T v = (value_at(x + at) - from[0]) * scale[0] + shift[0];
+        put_value(y + at, kRelu && v < 0 ? T{0} : v);
       });
 }
 
-template <class T, bool kEight>
+template <class T, bool kEight, class S>
 void apply(const void* x, void* y, const NormPlanes& planes, const NormAffine& affine) {
   if (affine.relu) {
-    apply_planes<T, kEight, true>(static_cast<const T*>(x), static_cast<T*>(y), planes, affine);
+    apply_planes<T, kEight, true>(static_cast<const S*>(x), static_cast<S*>(y), planes, affine);
   } else {
-    apply_planes<T, kEight, false>(static_cast<const T*>(x), static_cast<T*>(y), planes, affine);
+    apply_planes<T, kEight, false>(static_cast<const S*>(x), static_cast<S*>(y), planes, affine);
   }
 }
 
-template <class T, bool kEight, bool kRelu>
-inline void product_planes(const T* dy, const T* x, const NormPlanes& planes,
+template <class T, bool kEight, bool kRelu, class S>
+inline void product_planes(const S* dy, const S* x, const NormPlanes& planes,
                            const NormAffine& affine, NormSums& sums) {
   const Lanes<T> from = per_lane<T, kEight>(affine.origin);
   const Lanes<T> scale = per_lane<T, kEight>(affine.scale);
@@ -352,17 +392,17 @@ inline void product_planes(const T* dy, const T* x, const NormPlanes& planes,
         second += g * v;
       },
       [&](std::int64_t at, T& first, T& second) {
-        const T v = x[at] - from[0];
-        first = kRelu && !(v * scale[0] + shift[0] > 0) ? T{0} : dy[at];
+        const T v = value_at(x + at) - from[0];
+        first = kRelu && !(v * scale[0] + shift[0] > 0) ? T{0} : value_at(dy + at);
         second = first * v;
       });
 }
 
-template <class T, bool kEight>
+template <class T, bool kEight, class S>
 void products(const void* dy, const void* x, const NormPlanes& planes, const NormAffine& affine,
               NormSums& sums) {
-  const T* const g = static_cast<const T*>(dy);
-  const T* const v = static_cast<const T*>(x);
+  const S* const g = static_cast<const S*>(dy);
+  const S* const v = static_cast<const S*>(x);
   if (affine.relu) {
     product_planes<T, kEight, true>(g, v, planes, affine, sums);
   } else {
@@ -370,8 +410,8 @@ void products(const void* dy, const void* x, const NormPlanes& planes, const Nor
   }
 }
 
-template <class T, bool kEight, bool kRelu>
-inline void gradient_planes(const T* dy, const T* x, T* dx, const NormPlanes& planes,
+template <class T, bool kEight, bool kRelu, class S>
+inline void gradient_planes(const S* dy, const S* x, S* dx, const NormPlanes& planes,
                             const NormAffine& affine, const NormLoops::Planes::Mix& mix) {
   const Lanes<T> a = per_lane<T, kEight>(mix.a);
   const Lanes<T> b = per_lane<T, kEight>(mix.b);
@@ -392,36 +432,41 @@ inline void gradient_planes(const T* dy, const T* x, T* dx, const NormPlanes& pl
         store_lanes(dx + at, a * g + (b * v + c));
       },
       [&](std::int64_t at) {
-        const T v = x[at] - from[0];
-        const T g = kRelu && !(v * scale[0] + shift[0] > 0) ? T{0} : dy[at];
-        dx[at] = a[0] * g + (b[0] * v + c[0]);
+        const T v = value_at(x + at) - from[0];
+        const T g = kRelu && !(v * scale[0] + shift[0] > 0) ? T{0} : value_at(dy + at);
+        put_value(dx + at, a[0] * g + (b[0] * v + c[0]));
       });
 }
 
-template <class T, bool kEight>
+template <class T, bool kEight, class S>
 void gradient(const void* dy, const void* x, void* dx, const NormPlanes& planes,
               const NormAffine& affine, const NormLoops::Planes::Mix& mix) {
-  const T* const g = static_cast<const T*>(dy);
-  const T* const v = static_cast<const T*>(x);
+  const S* const g = static_cast<const S*>(dy);
+  const S* const v = static_cast<const S*>(x);
   if (affine.relu) {
-    gradient_planes<T, kEight, true>(g, v, static_cast<T*>(dx), planes, affine, mix);
+    gradient_planes<T, kEight, true>(g, v, static_cast<S*>(dx), planes, affine, mix);
   } else {
-    gradient_planes<T, kEight, false>(g, v, static_cast<T*>(dx), planes, affine, mix);
+    gradient_planes<T, kEight, false>(g, v, static_cast<S*>(dx), planes, affine, mix);
   }
+}
+
+template <class T, bool kEight, class S>
+constexpr NormLoops::Planes plane_loops() {
+  return {moments<T, kEight, S>, apply<T, kEight, S>, products<T, kEight, S>,
+          gradient<T, kEight, S>};
 }
 
 template <class T>
 constexpr NormLoops all_norm_loops() {
-  return {rows<T>,
-          rows_gradient<T>,
-          {moments<T, false>, apply<T, false>, products<T, false>, gradient<T, false>},
-          {moments<T, true>, apply<T, true>, products<T, true>, gradient<T, true>}};
+  return {rows<T>, rows_gradient<T>, plane_loops<T, false, T>(), plane_loops<T, true, T>()};
 }
 
 }  // namespace
 
-extern const NormBuild WEFT_LOOPS_NAME(norm_build) = {all_norm_loops<float>(),
-                                                      all_norm_loops<double>()};
+extern const NormBuild WEFT_LOOPS_NAME(norm_build) = {
+    all_norm_loops<float>(),
+    all_norm_loops<double>(),
+    {nullptr, nullptr, plane_loops<float, false, Half>(), plane_loops<float, true, Half>()}};
 
 }  // namespace weft
 

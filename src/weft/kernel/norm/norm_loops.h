@@ -2,7 +2,8 @@
 // instruction set and type. All give the same bits in each build: nothing is contracted, and sums
 // have a fixed number of lanes whose parts are added in f64.
 //
-// For this folder. Data pointers are of the loops' type, f32 or f64.
+// For this folder. Data pointers are of the loops' type, f32 or f64; planes of bf16 are computed
+// with as f32.
 #pragma once
 
 #include <cstddef>
@@ -92,12 +93,15 @@ struct NormLoops {
 struct NormBuild {
   NormLoops f32;
   NormLoops f64;
+  NormLoops bf16;  // of planes only
 };
 WEFT_MEMORY_LOOPS(NormBuild, norm_build)
 
-// The loops for f32 or f64 on this processor.
+// The loops for f32, f64 or bf16 on this processor.
 inline const NormLoops& norm_loops(DType dtype) {
-  return dtype == DType::kF32 ? norm_build().f32 : norm_build().f64;
+  const NormBuild& build = norm_build();
+  if (dtype == DType::kBF16) return build.bf16;
+  return dtype == DType::kF32 ? build.f32 : build.f64;
 }
 
 }  // namespace weft

@@ -11,190 +11,12 @@
 #pragma GCC optimize("O3")
 #endif
 
+#include "weft/kernel/pool/pool_windows.h"
+
 namespace weft {
 namespace {
 
-// One image of one block of channels: rows of pixels of kLanes values.
-struct Plane {
-  std::int64_t height;
-  std::int64_t width;
-};
-
-// The part of a window along one axis that lies on the image.
-struct PoolSpan {
-  std::int64_t begin;   // first position on the image
-  std::int64_t end;     // behind the last
-  std::int64_t offset;  // of `begin` in the window
-};
-
-PoolSpan window(std::int64_t output, std::int64_t extent, std::size_t axis,
-                const Pool2dGeometry& geometry) {
-  const std::int64_t first = output * geometry.stride[axis] - geometry.padding[axis];
-  const std::int64_t begin = std::max<std::int64_t>(first, 0);
-  return {begin, std::min(first + geometry.kernel[axis], extent), begin - first};
-}
-
-// How many values the mean of a window is over.
-std::int64_t values_in(const PoolSpan& span, std::int64_t extent, std::size_t axis,
-                       const Pool2dGeometry& geometry) {
-  if (!geometry.count_include_pad) return span.end - span.begin;
-  const std::int64_t first = span.begin - span.offset;
-  return std::min(first + geometry.kernel[axis], extent + geometry.padding[axis]) - first;
-}
-
-template <class T>
-T share_of(const PoolSpan& rows, const PoolSpan& columns, const Plane& in,
-           const Pool2dGeometry& geometry) {
-  return T{1} / static_cast<T>(values_in(rows, in.height, 0, geometry) *
-                               values_in(columns, in.width, 1, geometry));
-}
-
-// Calls body(index of the output's pixel, rows, columns) for every window of a plane.
-template <class Body>
-void for_each_window(const Plane& in, const Plane& out, const Pool2dGeometry& geometry, Body body) {
-  for (std::int64_t i = 0; i < out.height; ++i) {
-    const PoolSpan rows = window(i, in.height, 0, geometry);
-    for (std::int64_t j = 0; j < out.width; ++j) {
-      body(i * out.width + j, rows, window(j, in.width, 1, geometry));
-    }
-  }
-}
-
-// The largest values so far of one window, and where in the window they were.
-template <class T, int kLanes, class Index>
-struct Best {
-  T values[kLanes];
-  Index winners[kLanes] = {};
-  bool empty = true;
-
-  void take(const T* from, Index position) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      // A NaN stays, whatever comes after it.
-      const bool wins = empty || from[lane] > values[lane] || from[lane] != from[lane];
-      values[lane] = wins ? from[lane] : values[lane];
-      winners[lane] = wins ? position : winners[lane];
-    }
-    empty = false;
-  }
-};
-
-template <class T, int kLanes, class Index>
-struct MaxForward {
-  Plane in;
-  Plane out;
-  const Pool2dGeometry& geometry;
-
-  void operator()(const T* x, T* y, Index* winners) const {
-    for_each_window(
-        in, out, geometry, [&](std::int64_t at, const PoolSpan& rows, const PoolSpan& columns) {
-          Best<T, kLanes, Index> best{};
-          for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-            const std::int64_t row = (r - rows.begin + rows.offset) * geometry.kernel[1];
-            for (std::int64_t c = columns.begin; c < columns.end; ++c) {
-              best.take(x + (r * in.width + c) * kLanes,
-                        static_cast<Index>(row + c - columns.begin + columns.offset));
-            }
-          }
-          std::copy_n(best.values, kLanes, y + at * kLanes);
-          if (winners != nullptr) std::copy_n(best.winners, kLanes, winners + at * kLanes);
-        });
-  }
-};
-
-template <class T, int kLanes, class Index>
-struct MaxBackward {
-  Plane in;
-  Plane out;
-  const Pool2dGeometry& geometry;
-
-  void operator()(const T* dy, const Index* winners, T* dx) const {
-    std::fill_n(dx, in.height * in.width * kLanes, T{0});
-    for (std::int64_t i = 0; i < out.height; ++i) {
-      for (std::int64_t j = 0; j < out.width; ++j) {
-        const std::int64_t at = (i * out.width + j) * kLanes;
-        const std::int64_t row = i * geometry.stride[0] - geometry.padding[0];
-        const std::int64_t column = j * geometry.stride[1] - geometry.padding[1];
-        for (int lane = 0; lane < kLanes; ++lane) {
-          const auto winner = static_cast<std::int64_t>(winners[at + lane]);
-          const std::int64_t r = row + winner / geometry.kernel[1];
-          const std::int64_t c = column + winner % geometry.kernel[1];
-          dx[(r * in.width + c) * kLanes + lane] += dy[at + lane];
-        }
-      }
-    }
-  }
-};
-
-// The transpose of MaxBackward: what dx has where each window's largest value was.
-template <class T, int kLanes, class Index>
-struct MaxTake {
-  Plane in;
-  Plane out;
-  const Pool2dGeometry& geometry;
-
-  void operator()(const T* dx, const Index* winners, T* dy) const {
-    for (std::int64_t i = 0; i < out.height; ++i) {
-      for (std::int64_t j = 0; j < out.width; ++j) {
-        const std::int64_t at = (i * out.width + j) * kLanes;
-        for (int lane = 0; lane < kLanes; ++lane) {
-          const auto winner = static_cast<std::int64_t>(winners[at + lane]);
-          const std::int64_t r =
-              i * geometry.stride[0] - geometry.padding[0] + winner / geometry.kernel[1];
-          const std::int64_t c =
-              j * geometry.stride[1] - geometry.padding[1] + winner % geometry.kernel[1];
-          dy[at + lane] = dx[(r * in.width + c) * kLanes + lane];
-        }
-      }
-    }
-  }
-};
-
-template <class T, int kLanes>
-struct AvgForward {
-  Plane in;
-  Plane out;
-  const Pool2dGeometry& geometry;
-
-  void operator()(const T* x, T* y) const {
-    for_each_window(in, out, geometry,
-                    [&](std::int64_t at, const PoolSpan& rows, const PoolSpan& columns) {
-                      const T share = share_of<T>(rows, columns, in, geometry);
-                      T sum[kLanes] = {};
-                      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-                        for (std::int64_t c = columns.begin; c < columns.end; ++c) {
-                          const T* const from = x + (r * in.width + c) * kLanes;
-                          for (int lane = 0; lane < kLanes; ++lane) sum[lane] += from[lane];
-                        }
-                      }
-                      for (int lane = 0; lane < kLanes; ++lane)
-                        y[at * kLanes + lane] = sum[lane] * share;
-                    });
-  }
-};
-
-template <class T, int kLanes>
-struct AvgBackward {
-  Plane in;
-  Plane out;
-  const Pool2dGeometry& geometry;
-
-  void operator()(const T* dy, T* dx) const {
-    std::fill_n(dx, in.height * in.width * kLanes, T{0});
-    for_each_window(in, out, geometry,
-                    [&](std::int64_t at, const PoolSpan& rows, const PoolSpan& columns) {
-                      const T share = share_of<T>(rows, columns, in, geometry);
-                      T each[kLanes];
-                      for (int lane = 0; lane < kLanes; ++lane)
-                        each[lane] = dy[at * kLanes + lane] * share;
-                      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-                        for (std::int64_t c = columns.begin; c < columns.end; ++c) {
-                          T* const to = dx + (r * in.width + c) * kLanes;
-                          for (int lane = 0; lane < kLanes; ++lane) to[lane] += each[lane];
-                        }
-                      }
-                    });
-  }
-};
+using namespace pool_windows;  // NOLINT(google-build-using-namespace)
 
 struct PoolPlanes {
   Plane in;
@@ -257,24 +79,52 @@ bool has_pixels(std::int64_t block, const Pool2dGeometry& geometry) {
   return (block == 8 || block == 16) && small_window(geometry) && !geometry.ceil_mode;
 }
 
+// Windows side by side, whose gradients the loops of pool_loops.h put in place, too.
+bool has_tiles(std::int64_t block, const Pool2dGeometry& geometry) {
+  return has_pixels(block, geometry) && !is_padded(geometry) && geometry.stride == geometry.kernel;
+}
+
 template <class T>
 T* values(const Array& array) {
   return static_cast<T*>(array.raw_data());
 }
 
-void max_forward(const Array& x, const Pool2dGeometry& geometry, Array& y, Array& winners) {
+template <class T>
+void max_of_pixels(const MaxPoolLoops<T>& loops, const Array& x, const Pool2dGeometry& geometry,
+                   Array& y, Array& winners) {
   const std::int64_t block = channel_block(x);
   const PoolPlanes planes = planes_of(x.shape(), y.shape(), block);
-  const bool with_winners = winners.defined();
+  for_each_pool_plane(planes, [&](std::int64_t plane) {
+    const std::int64_t at = plane * planes.out_size() * block;
+    loops.forward(pool_plane(planes, block, geometry),
+                  values<T>(x) + plane * planes.in_size() * block, values<T>(y) + at,
+                  winners.defined() ? values<std::uint8_t>(winners) + at : nullptr);
+  });
+}
+
+template <class T>
+void max_gradient_of_tiles(const MaxPoolLoops<T>& loops, const Array& dy, const Array& winners,
+                           const Pool2dGeometry& geometry, Array& dx) {
+  const std::int64_t block = channel_block(dy);
+  const PoolPlanes planes = planes_of(dx.shape(), dy.shape(), block);
+  for_each_pool_plane(planes, [&](std::int64_t plane) {
+    const std::int64_t at = plane * planes.out_size() * block;
+    loops.backward(pool_plane(planes, block, geometry), values<T>(dy) + at,
+                   values<std::uint8_t>(winners) + at,
+                   values<T>(dx) + plane * planes.in_size() * block);
+  });
+}
+
+void max_forward(const Array& x, const Pool2dGeometry& geometry, Array& y, Array& winners) {
+  const std::int64_t block = channel_block(x);
   if (has_pixels(block, geometry)) {
-    for_each_pool_plane(planes, [&](std::int64_t plane) {
-      const std::int64_t at = plane * planes.out_size() * block;
-      pool_loops().max_forward(
-          pool_plane(planes, block, geometry), values<float>(x) + plane * planes.in_size() * block,
-          values<float>(y) + at, with_winners ? values<std::uint8_t>(winners) + at : nullptr);
-    });
+    const PoolLoops& loops = pool_loops();
+    x.dtype() == DType::kBF16 ? max_of_pixels(loops.max_of_bf16, x, geometry, y, winners)
+                              : max_of_pixels(loops.max, x, geometry, y, winners);
     return;
   }
+  const PoolPlanes planes = planes_of(x.shape(), y.shape(), block);
+  const bool with_winners = winners.defined();
   with_lanes(x.dtype(), block, [&](auto zero, auto lanes) {
     using T = decltype(zero);
     constexpr int kLanes = decltype(lanes)::value;
@@ -298,16 +148,13 @@ void max_forward(const Array& x, const Pool2dGeometry& geometry, Array& y, Array
 void max_backward(const Array& dy, const Array& winners, const Pool2dGeometry& geometry,
                   Array& dx) {
   const std::int64_t block = channel_block(dy);
-  const PoolPlanes planes = planes_of(dx.shape(), dy.shape(), block);
-  if (has_pixels(block, geometry) && !is_padded(geometry) && geometry.stride == geometry.kernel) {
-    for_each_pool_plane(planes, [&](std::int64_t plane) {
-      const std::int64_t at = plane * planes.out_size() * block;
-      pool_loops().max_backward(pool_plane(planes, block, geometry), values<float>(dy) + at,
-                                values<std::uint8_t>(winners) + at,
-                                values<float>(dx) + plane * planes.in_size() * block);
-    });
+  if (has_tiles(block, geometry)) {
+    const PoolLoops& loops = pool_loops();
+    dy.dtype() == DType::kBF16 ? max_gradient_of_tiles(loops.max_of_bf16, dy, winners, geometry, dx)
+                               : max_gradient_of_tiles(loops.max, dy, winners, geometry, dx);
     return;
   }
+  const PoolPlanes planes = planes_of(dx.shape(), dy.shape(), block);
   with_lanes(dy.dtype(), block, [&](auto zero, auto lanes) {
     using T = decltype(zero);
     constexpr int kLanes = decltype(lanes)::value;
@@ -409,6 +256,10 @@ Shape pool2d_shape(const Shape& x, const Pool2dGeometry& geometry) {
     }
   }
   return shape;
+}
+
+bool max_pool2d_takes_bf16(const Array& x, const Pool2dGeometry& geometry) {
+  return has_tiles(channel_block(x), geometry);
 }
 
 MaxPoolOutput max_pool2d_forward(const Array& given, const Pool2dGeometry& geometry,

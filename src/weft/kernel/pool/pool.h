@@ -1,4 +1,5 @@
-// Pooling over images [N, C, H, W] and its gradients, f32 and f64.
+// Pooling over images [N, C, H, W] and its gradients, f32 and f64; bf16 where
+// max_pool2d_takes_bf16().
 //
 // Channels in blocks stay in blocks: a blocked input gives a blocked result (except for the
 // adaptive poolings, whose results are contiguous). Padding is at most half the window, so every
@@ -34,6 +35,8 @@ struct MaxPoolOutput {
   Array winners;
 };
 MaxPoolOutput max_pool2d_forward(const Array& x, const Pool2dGeometry& geometry, bool with_winners);
+// Whether max_pool2d_forward() and max_pool2d_backward() take such an x of bf16 as it is.
+bool max_pool2d_takes_bf16(const Array& x, const Pool2dGeometry& geometry);
 
 // dx of shape `x_shape`, in the order of `y`, which the forward gave with `winners`.
 Array max_pool2d_backward(const Array& dy, const MaxPoolOutput& forward, const Shape& x_shape,

@@ -15,6 +15,8 @@ struct Pixel {
   static constexpr std::int64_t kLanes = kCount;
   using Floats [[gnu::vector_size(4 * kCount)]] = float;
   using Integers [[gnu::vector_size(4 * kCount)]] = std::int32_t;
+  using Unsigned [[gnu::vector_size(4 * kCount)]] = std::uint32_t;
+  using Halves [[gnu::vector_size(2 * kCount)]] = std::uint16_t;
   using Bytes [[gnu::vector_size(kCount)]] = std::uint8_t;
 };
 
@@ -27,6 +29,28 @@ inline Value load(const Element* from) {
 template <class Value, class Element>
 inline void store(Element* to, const Value& value) {
   __builtin_memcpy(to, &value, sizeof value);
+}
+
+// Channels of a pixel, as floats, of either type. Those of bf16 are selected only, so that their
+// lower halves are zeros when they are stored.
+template <class P>
+inline typename P::Floats load_floats(const float* from) {
+  return load<typename P::Floats>(from);
+}
+template <class P>
+inline typename P::Floats load_floats(const std::uint16_t* from) {
+  const auto bits = __builtin_convertvector(load<typename P::Halves>(from), typename P::Unsigned)
+                    << 16;
+  return __builtin_bit_cast(typename P::Floats, bits);
+}
+template <class P>
+inline void store_floats(float* to, const typename P::Floats& value) {
+  store(to, value);
+}
+template <class P>
+inline void store_floats(std::uint16_t* to, const typename P::Floats& value) {
+  const auto bits = __builtin_bit_cast(typename P::Unsigned, value) >> 16;
+  store(to, __builtin_convertvector(bits, typename P::Halves));
 }
 
 // The low bytes of integers of at most 255; a conversion would go through memory.
@@ -93,11 +117,11 @@ struct WindowStart {
 };
 
 // The largest pixel of a window.
-template <class P, class Size>
+template <class P, class Size, class T>
 inline void max_of_window(const PoolPlane& p, const Size& size, const WindowStart& start,
-                          const float* x, float* y, std::uint8_t* winners) {
+                          const T* x, T* y, std::uint8_t* winners) {
   constexpr std::int64_t kLanes = P::kLanes;
-  const float* const window = x + (start.row * p.in_width + start.column) * kLanes;
+  const T* const window = x + (start.row * p.in_width + start.column) * kLanes;
   Inside rows{0, size.height};
   Inside columns{0, size.width};
   if constexpr (Size::kPadded) {
@@ -105,27 +129,28 @@ inline void max_of_window(const PoolPlane& p, const Size& size, const WindowStar
     columns = inside(start.column, size.width, p.in_width);
   }
   const std::int64_t first = rows.begin * p.in_width + columns.begin;
-  auto best = load<typename P::Floats>(window + first * kLanes);
+  auto best = load_floats<P>(window + first * kLanes);
   typename P::Integers winner = {};
   winner += static_cast<std::int32_t>(rows.begin * size.width + columns.begin);
 #pragma GCC unroll 2
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-    const float* const row = window + r * p.in_width * kLanes;
+    const T* const row = window + r * p.in_width * kLanes;
     auto position = static_cast<std::int32_t>(r * size.width + columns.begin);
 #pragma GCC unroll 2
     for (std::int64_t c = columns.begin; c < columns.end; ++c, ++position) {
-      const auto value = load<typename P::Floats>(row + c * kLanes);
+      const auto value = load_floats<P>(row + c * kLanes);
       // A NaN stays, whatever comes after it.
       const typename P::Integers wins = (value > best) | (value != value);
       best = wins ? value : best;
       winner = wins ? position - typename P::Integers{} : winner;
     }
   }
-  store(y, best);
+  store_floats<P>(y, best);
   if (winners != nullptr) store_bytes<P>(winners, winner);
 }
 
-void max_forward(const PoolPlane& plane, const float* x, float* y, std::uint8_t* winners) {
+template <class T>
+void max_forward(const PoolPlane& plane, const T* x, T* y, std::uint8_t* winners) {
   const PoolPlane p = plane;
   with_pixel(p, [&](auto pixel) {
     using P = decltype(pixel);
@@ -142,42 +167,43 @@ void max_forward(const PoolPlane& plane, const float* x, float* y, std::uint8_t*
   });
 }
 
-template <class P>
-inline void clear(float* from, const float* end) {
-  for (; from < end; from += P::kLanes) store(from, typename P::Floats{});
+template <class P, class T>
+inline void clear(T* from, const T* end) {
+  for (; from < end; from += P::kLanes) store_floats<P>(from, typename P::Floats{});
 }
 
-template <class P, class Size>
-inline void max_backward_of(const PoolPlane& p, const Size& size, const float* dy,
-                            const std::uint8_t* winners, float* dx) {
+template <class P, class Size, class T>
+inline void max_backward_of(const PoolPlane& p, const Size& size, const T* dy,
+                            const std::uint8_t* winners, T* dx) {
   constexpr std::int64_t kLanes = P::kLanes;
   using Floats = typename P::Floats;
-  const std::int64_t row_floats = p.in_width * kLanes;
+  const std::int64_t row_values = p.in_width * kLanes;
   for (std::int64_t i = 0; i < p.out_height; ++i) {
-    float* const band = dx + i * size.height * row_floats;
+    T* const band = dx + i * size.height * row_values;
     for (std::int64_t j = 0; j < p.out_width; ++j) {
       const std::int64_t at = (i * p.out_width + j) * kLanes;
-      const auto gradient = load<Floats>(dy + at);
+      const auto gradient = load_floats<P>(dy + at);
       const auto winner =
           __builtin_convertvector(load<typename P::Bytes>(winners + at), typename P::Integers);
       std::int32_t position = 0;
 #pragma GCC unroll 2
       for (std::int64_t r = 0; r < size.height; ++r) {
-        float* const to = band + r * row_floats + j * size.width * kLanes;
+        T* const to = band + r * row_values + j * size.width * kLanes;
 #pragma GCC unroll 2
         for (std::int64_t c = 0; c < size.width; ++c, ++position) {
-          store(to + c * kLanes, winner == position ? gradient : Floats{});
+          store_floats<P>(to + c * kLanes, winner == position ? gradient : Floats{});
         }
       }
     }
     for (std::int64_t r = 0; r < size.height; ++r) {
-      float* const row = band + r * row_floats;
-      clear<P>(row + p.out_width * size.width * kLanes, row + row_floats);
+      T* const row = band + r * row_values;
+      clear<P>(row + p.out_width * size.width * kLanes, row + row_values);
     }
   }
 }
 
-void max_backward(const PoolPlane& plane, const float* dy, const std::uint8_t* winners, float* dx) {
+template <class T>
+void max_backward(const PoolPlane& plane, const T* dy, const std::uint8_t* winners, T* dx) {
   const PoolPlane p = plane;
   with_pixel(p, [&](auto pixel) {
     using P = decltype(pixel);
@@ -245,7 +271,10 @@ void avg_forward(const PoolPlane& plane, const float* x, float* y, float share) 
 
 }  // namespace
 
-extern const PoolLoops WEFT_LOOPS_NAME(pool_loops) = {max_forward, max_backward, avg_forward};
+extern const PoolLoops WEFT_LOOPS_NAME(pool_loops) = {
+    {max_forward<float>, max_backward<float>},
+    {max_forward<std::uint16_t>, max_backward<std::uint16_t>},
+    avg_forward};
 
 }  // namespace weft
 

@@ -1,5 +1,5 @@
-// max_pool2d and avg_pool2d over one plane in f32, one build for each instruction set; pool.cpp has
-// the loops for all other cases.
+// max_pool2d and avg_pool2d over one plane, one build for each instruction set; pool.cpp has the
+// loops for all other cases.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,19 @@ struct PoolPlane {
   std::int64_t padding_left;
 };
 
-struct PoolLoops {
+// Of values of type T: float, or the bits of bf16.
+template <class T>
+struct MaxPoolLoops {
   // `winners` may be null. REQUIRES: windows of at most 256 pixels; 8 or 16 lanes.
-  void (*max_forward)(const PoolPlane& plane, const float* x, float* y, std::uint8_t* winners);
+  void (*forward)(const PoolPlane& plane, const T* x, T* y, std::uint8_t* winners);
   // REQUIRES: windows that do not overlap and leave no gaps, stride = kernel; no padding; 8 or 16
   // lanes.
-  void (*max_backward)(const PoolPlane& plane, const float* dy, const std::uint8_t* winners,
-                       float* dx);
+  void (*backward)(const PoolPlane& plane, const T* dy, const std::uint8_t* winners, T* dx);
+};
+
+struct PoolLoops {
+  MaxPoolLoops<float> max;
+  MaxPoolLoops<std::uint16_t> max_of_bf16;
   // Sums, row by row, times `share`. REQUIRES: no padding.
   void (*avg_forward)(const PoolPlane& plane, const float* x, float* y, float share);
 };

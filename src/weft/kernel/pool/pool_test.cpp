@@ -1,7 +1,9 @@
 #include "weft/kernel/pool/pool.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -150,22 +152,42 @@ Plane by_definition(const PoolPlane& p, const std::vector<float>& x) {
   return out;
 }
 
-void expect_plane(const PoolLoops& loops, const PoolPlane& p, const std::vector<float>& x) {
-  const Plane want = by_definition(p, x);
-  const bool padded = p.padding_top > 0;
-  std::vector<float> y(out_floats(p));
-  if (p.lanes > 1) {
-    std::vector<std::uint8_t> winners(out_floats(p));
-    loops.max_forward(p, x.data(), y.data(), winners.data());
-    EXPECT_EQ(y, want.y);
-    EXPECT_EQ(std::vector<float>(winners.begin(), winners.end()), want.winners);
-    if (!padded && p.stride_width == p.kernel_width) {
-      std::vector<float> dx(in_floats(p), 7.0F);
-      loops.max_backward(p, want.y.data(), winners.data(), dx.data());
-      EXPECT_EQ(dx, want.dx);
+// Small whole numbers, which both types hold exactly, as values of T.
+template <class T>
+std::vector<T> as(const std::vector<float>& values) {
+  std::vector<T> result;
+  for (const float value : values) {
+    if constexpr (std::is_same_v<T, float>) {
+      result.push_back(value);
+    } else {
+      result.push_back(static_cast<T>(std::bit_cast<std::uint32_t>(value) >> 16));
     }
   }
-  if (padded) return;
+  return result;
+}
+
+template <class T>
+void expect_max(const MaxPoolLoops<T>& loops, const PoolPlane& p, const std::vector<float>& x) {
+  const Plane want = by_definition(p, x);
+  std::vector<T> y(out_floats(p));
+  std::vector<std::uint8_t> winners(out_floats(p));
+  loops.forward(p, as<T>(x).data(), y.data(), winners.data());
+  EXPECT_EQ(y, as<T>(want.y));
+  EXPECT_EQ(std::vector<float>(winners.begin(), winners.end()), want.winners);
+  if (p.padding_top > 0 || p.stride_width != p.kernel_width) return;
+  std::vector<T> dx(in_floats(p), T{7});
+  loops.backward(p, y.data(), winners.data(), dx.data());
+  EXPECT_EQ(dx, as<T>(want.dx));
+}
+
+void expect_plane(const PoolLoops& loops, const PoolPlane& p, const std::vector<float>& x) {
+  if (p.lanes > 1) {
+    expect_max(loops.max, p, x);
+    expect_max(loops.max_of_bf16, p, x);
+  }
+  if (p.padding_top > 0) return;
+  const Plane want = by_definition(p, x);
+  std::vector<float> y(out_floats(p));
   const float share = 1.0F / static_cast<float>(p.kernel_height * p.kernel_width);
   loops.avg_forward(p, x.data(), y.data(), share);
   EXPECT_EQ(y, want.mean);
@@ -189,18 +211,24 @@ TEST(PoolLoops, FollowTheDefinitionWithEachInstructionSet) {
   }
 }
 
-TEST(PoolLoops, NaNStays) {
+template <class T>
+void expect_nan_stays(const MaxPoolLoops<T>& loops) {
   const PoolPlane plane{8, 2, 2, 1, 1, 2, 2, 2, 2, 0, 0};
+  std::vector<float> x(4 * 8, 1.0F);
+  x[8 + 3] = std::numeric_limits<float>::quiet_NaN();
+  std::vector<T> y(8);
+  std::vector<std::uint8_t> winners(8);
+  loops.forward(plane, as<T>(x).data(), y.data(), winners.data());
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    EXPECT_EQ(y[i] == as<T>({1.0F})[0], i != 3);
+    EXPECT_EQ(winners[i], i == 3 ? 1 : 0);
+  }
+}
+
+TEST(PoolLoops, NaNStays) {
   for (const auto& [isa, loops] : loops_that_run(pool_loops_tables)) {
-    std::vector<float> x(4 * 8, 1.0F);
-    x[8 + 3] = std::numeric_limits<float>::quiet_NaN();
-    std::vector<float> y(8);
-    std::vector<std::uint8_t> winners(8);
-    loops->max_forward(plane, x.data(), y.data(), winners.data());
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      EXPECT_EQ(y[i] == 1.0F, i != 3);
-      EXPECT_EQ(winners[i], i == 3 ? 1 : 0);
-    }
+    expect_nan_stays(loops->max);
+    expect_nan_stays(loops->max_of_bf16);
   }
 }
 

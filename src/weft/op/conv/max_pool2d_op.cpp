@@ -10,17 +10,20 @@ namespace weft {
 
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
   const Pool2dGeometry geometry = check_pool("max_pool2d", x, options);
-  // bf16 and f16 go through f32, exactly; what is kept has the 16-bit type.
+  // f16, and bf16 where the kernel does not take it, go through f32, exactly; what is kept has the
+  // 16-bit type.
   const DType type = x.dtype();
-  const DType computed = is_half(x) ? DType::kF32 : type;
+  const DType wide = is_half(x) ? DType::kF32 : type;
+  const bool taken = type == DType::kBF16 && max_pool2d_takes_bf16(x.array(), geometry);
+  const DType computed = taken ? type : wide;
   MaxPoolOutput forward =
       max_pool2d_forward(convert(x.array(), computed), geometry, recording({&x}));
   forward.y = convert(forward.y, type);
-  const auto in_computed = [forward, computed] {
-    return MaxPoolOutput{convert(forward.y, computed), forward.winners};
+  const auto in_type = [forward](DType of) {
+    return MaxPoolOutput{convert(forward.y, of), forward.winners};
   };
   const auto scatter = [=, shape = x.shape()](const Array& dy) {
-    return convert(max_pool2d_backward(convert(dy, computed), in_computed(), shape, geometry),
+    return convert(max_pool2d_backward(convert(dy, computed), in_type(computed), shape, geometry),
                    type);
   };
   if (op_tracing()) {
@@ -36,8 +39,7 @@ Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
       [scatter](const Array& dy, const InputGradients& dx) { dx.add(0, scatter(dy)); },
       [=](const Tensor& dy, const TensorGradients& dx) {
         dx.add(0, linear_map("max_pool2d_gradient", dy, scatter, [=](const Array& g) {
-                 return convert(max_pool2d_take(convert(g, computed), in_computed(), geometry),
-                                type);
+                 return convert(max_pool2d_take(convert(g, wide), in_type(wide), geometry), type);
                }));
       });
 }

@@ -63,12 +63,15 @@ struct BatchNormSaved {
   BatchNormSpec spec;
 };
 
-// bf16 and f16 compute in f32; what is kept for the gradients has the 16-bit type.
+// The kernels take images of bf16 as they are and those of f16 as f32; weights are f32 for both.
+// What is kept for the gradients has the 16-bit type.
+Array taken(const Array& x) { return x.dtype() == DType::kF16 ? computed(x) : x; }
+
 void run_batch_norm_backward(const BatchNormSaved& saved, const Array& dy,
                              const InputGradients& dx) {
   const NormGradients gradients =
-      batch_norm_backward(computed(dy), computed(saved.x), computed(saved.weight),
-                          computed(saved.bias), saved.statistics, saved.spec);
+      batch_norm_backward(taken(dy), taken(saved.x), computed(saved.weight), computed(saved.bias),
+                          saved.statistics, saved.spec);
   if (dx.needs(0)) dx.add(0, convert(gradients.x, dy.dtype()));
   if (dx.needs(1)) dx.add(1, convert(gradients.weight, dy.dtype()));
   if (dx.needs(2)) dx.add(2, convert(gradients.bias, dy.dtype()));
@@ -138,7 +141,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Arr
   const BatchNormSpec spec{options.eps, options.activation == Activation::kRelu, options.training};
   BatchNormSaved saved{x.array(), weight.array(), bias.array(), {}, spec};
   if (options.training) {
-    saved.statistics = batch_norm_forward(computed(saved.x), computed(saved.weight),
+    saved.statistics = batch_norm_forward(taken(saved.x), computed(saved.weight),
                                           computed(saved.bias), spec, {}, {});
     const auto n = static_cast<double>(count_of(x));
     // A checkpoint that runs this again must not move them twice.
@@ -150,7 +153,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Arr
     }
   } else {
     saved.statistics =
-        batch_norm_forward(computed(saved.x), computed(saved.weight), computed(saved.bias), spec,
+        batch_norm_forward(taken(saved.x), computed(saved.weight), computed(saved.bias), spec,
                            running_mean.to(DType::kF64).contiguous().clone(),
                            running_var.to(DType::kF64).contiguous().clone());
   }
