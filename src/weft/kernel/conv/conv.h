@@ -46,7 +46,8 @@ struct Conv2dSaved {
   Conv2dGeometry geometry;
 };
 
-// The arrays for the weights' gradients, contiguous, f32 or f64; with `accumulate` the gradients are added.
+// The arrays for the weights' gradients, contiguous, f32 or f64; with `accumulate` the gradients
+// are added.
 struct Conv2dWeightGradients {
   Array* weight = nullptr;  // null: not wanted
   bool accumulate_weight = false;

@@ -156,6 +156,20 @@ TEST(HalfBlocks, ConversionsKeepTheOrderAndTheValues) {
   }
 }
 
+TEST(HalfBlocks, CopiesOfAllSizesKeepTheValues) {
+  for (const DType dtype : kHalves) {
+    for (const Shape& shape : {Shape{1, 8, 1, 1}, Shape{3, 24, 3, 5}, Shape{2, 16, 8, 9},
+                               Shape{1, 8, 4, 4}, Shape{0, 8, 2, 2}}) {
+      const Array x = random(shape, 15, dtype);
+      const Array blocks = in_blocks_of_8(x);
+      EXPECT_EQ(channel_block(blocks), 8);
+      EXPECT_EQ(blocks.dtype(), dtype);
+      EXPECT_EQ(values_of(convert(blocks, DType::kF32)), values_of(x));
+      EXPECT_EQ(values_of(blocks), values_of(x));
+    }
+  }
+}
+
 TEST(HalfBlocks, ReluAndSumsWorkInThem) {
   for (const DType dtype : kHalves) {
     const Array x = random({2, 16, 3, 5}, 13, dtype);

@@ -4,6 +4,7 @@
 
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
+#include "weft/kernel/conv/half_blocks.h"
 #include "weft/kernel/core/onednn.h"
 #include "weft/kernel/elementwise/convert.h"
 
@@ -127,6 +128,23 @@ void launch_reorder(const Array& from, Array& to) {
   });
 }
 
+// Whether 16-bit values of one order are copied to the other by half_blocks.h.
+bool has_half_copy(const Array& strided, const Array& blocked) {
+  return strided.ndim() == 4 && strided.dim(1) % 8 == 0 && channel_block(blocked) == 8;
+}
+
+// Copies 16-bit values between both orders.
+void launch_half_reorder(const Array& from, Array& to) {
+  launch("reorder", {&from}, {&to}, [](LaunchArrays in, LaunchArrays out) {
+    const Shape& shape = in[0].shape();
+    const half_blocks::Images images{shape[0], shape[1], shape[2] * shape[3]};
+    const auto* const values = static_cast<const std::uint16_t*>(in[0].raw_data());
+    auto* const result = static_cast<std::uint16_t*>(out[0].raw_data());
+    in[0].is_strided() ? half_blocks::from_planes(images, values, result)
+                       : half_blocks::to_planes(images, values, result);
+  });
+}
+
 }  // namespace
 
 Array OneDnnFormat::to_strided(const Array& blocked) const {
@@ -136,6 +154,11 @@ Array OneDnnFormat::to_strided(const Array& blocked) const {
 }
 
 Array HalfFormat::to_strided(const Array& blocked) const {
+  Array result = Array::empty(blocked.shape(), blocked.dtype(), blocked.device());
+  if (has_half_copy(result, blocked)) {
+    launch_half_reorder(blocked, result);
+    return result;
+  }
   return convert(convert(blocked, DType::kF32).strided(), blocked.dtype());
 }
 
@@ -199,6 +222,11 @@ Array in_order_of(const Array& values, const Array& model) {
   Array dense = values.is_strided() ? values.contiguous() : values;
   if (single_desc(dense) == single_desc(model)) return dense;
   if (is_half(values.dtype())) {
+    if (dense.is_strided() && has_half_copy(dense, model)) {
+      Array result = blocks_of_8(values.shape(), values.dtype(), values.device());
+      launch_half_reorder(dense, result);
+      return result;
+    }
     const Array order = model.dtype() == DType::kF32 ? model : like(model, DType::kF32);
     return convert(in_order_of(convert(dense, DType::kF32), order), values.dtype());
   }

@@ -1,0 +1,90 @@
+#include "weft/kernel/conv/half_blocks.h"
+
+#include <algorithm>
+
+#include "weft/base/parallel.h"
+
+namespace weft::half_blocks {
+namespace {
+
+constexpr std::int64_t kBlock = 8;
+// Values of a part of the work.
+constexpr std::int64_t kGrain = 16 * 1024;
+
+using Row [[gnu::vector_size(16)]] = std::uint16_t;
+
+Row load(const std::uint16_t* from) {
+  Row row;
+  __builtin_memcpy(&row, from, sizeof row);
+  return row;
+}
+void store(std::uint16_t* to, const Row& row) { __builtin_memcpy(to, &row, sizeof row); }
+
+Row low(const Row& a, const Row& b) {
+  return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+Row high(const Row& a, const Row& b) {
+  return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+
+// to[j][i] = from[i][j] of 8 by 8 values; rows lie so many values apart. Each of three passes
+// interleaves row i with row i + 4.
+void transpose(const std::uint16_t* from, std::int64_t from_step, std::uint16_t* to,
+               std::int64_t to_step) {
+  Row rows[kBlock];
+  for (int i = 0; i < kBlock; ++i) rows[i] = load(from + i * from_step);
+  for (int pass = 0; pass < 3; ++pass) {
+    Row next[kBlock];
+    for (int i = 0; i < kBlock / 2; ++i) {
+      next[2 * i] = low(rows[i], rows[i + kBlock / 2]);
+      next[2 * i + 1] = high(rows[i], rows[i + kBlock / 2]);
+    }
+    std::copy(next, next + kBlock, rows);
+  }
+  for (int i = 0; i < kBlock; ++i) store(to + i * to_step, rows[i]);
+}
+
+// Calls body(first value of a block) for each of all images, which is where its planes begin, too.
+template <class Body>
+void for_each_block(const Images& images, const Body& body) {
+  const std::int64_t size = kBlock * images.pixels;
+  parallel_for(images.count * images.channels / kBlock,
+               1 + kGrain / std::max<std::int64_t>(1, size),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t block = begin; block < end; ++block) body(block * size);
+               });
+}
+
+}  // namespace
+
+void from_planes(const Images& images, const std::uint16_t* planes, std::uint16_t* blocks) {
+  const std::int64_t pixels = images.pixels;
+  for_each_block(images, [&](std::int64_t first) {
+    const std::uint16_t* const from = planes + first;
+    std::uint16_t* const to = blocks + first;
+    const std::int64_t whole = pixels / kBlock * kBlock;
+    for (std::int64_t i = 0; i < whole; i += kBlock) {
+      transpose(from + i, pixels, to + i * kBlock, kBlock);
+    }
+    for (std::int64_t i = whole * kBlock; i < pixels * kBlock; ++i) {
+      to[i] = from[i % kBlock * pixels + i / kBlock];
+    }
+  });
+}
+
+void to_planes(const Images& images, const std::uint16_t* blocks, std::uint16_t* planes) {
+  const std::int64_t pixels = images.pixels;
+  for_each_block(images, [&](std::int64_t first) {
+    const std::uint16_t* const from = blocks + first;
+    std::uint16_t* const to = planes + first;
+    const std::int64_t whole = pixels / kBlock * kBlock;
+    for (std::int64_t i = 0; i < whole; i += kBlock) {
+      transpose(from + i * kBlock, kBlock, to + i, pixels);
+    }
+    for (std::int64_t i = whole * kBlock; i < pixels * kBlock; ++i) {
+      to[i % kBlock * pixels + i / kBlock] = from[i];
+    }
+  });
+}
+
+}  // namespace weft::half_blocks
