@@ -6,6 +6,7 @@
 #include "weft/kernel/conv/direct_weights.h"
 #include "weft/kernel/conv/few/few_channels.h"
 #include "weft/kernel/conv/few/few_pixels.h"
+#include "weft/kernel/conv/few/first_layer.h"
 #include "weft/kernel/conv/winograd/winograd.h"
 #include "weft/kernel/core/onednn.h"
 #include "weft/kernel/elementwise/elementwise.h"
@@ -55,7 +56,8 @@ Array make_output(const Array& x, const Array& weight, const Array& bias,
     return Array::empty(shape, x.dtype(), x.device());
   }
   if (winograd::applies(x.shape(), weight.shape(), geometry) ||
-      few_pixels::applies(x.shape(), weight.shape(), geometry)) {
+      few_pixels::applies(x.shape(), weight.shape(), geometry) ||
+      first_layer::applies(x.shape(), weight.shape(), geometry)) {
     return blocks_of_8(shape, x.dtype(), x.device());
   }
   return onednn::conv2d_output(x, weight, geometry, bias.defined(), relu);
@@ -73,6 +75,8 @@ void conv_forward_body(const Array& x, const Array& weight, const Array& bias,
     few_pixels::conv2d_forward(x, weight, bias, geometry, relu, y);
   } else if (few_channels::applies(x.shape(), weight.shape(), geometry)) {
     few_channels::conv2d_forward(x, weight, bias, geometry, relu, y);
+  } else if (first_layer::applies(x.shape(), weight.shape(), geometry)) {
+    first_layer::conv2d_forward(x, weight, bias, geometry, relu, y);
   } else {
     onednn::conv2d_forward(x, weight, bias, geometry, relu, y);
   }

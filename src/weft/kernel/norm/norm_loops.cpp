@@ -6,6 +6,8 @@
 namespace weft {
 namespace {
 
+#include "weft/kernel/core/bf16_lanes.inc"
+
 template <class T>
 struct LanesOf;
 template <>
@@ -32,25 +34,15 @@ inline __attribute__((always_inline)) void store_lanes(T* to, const Lanes<T>& va
   __builtin_memcpy(to, &value, sizeof value);
 }
 
-// The bits of bf16, which are computed with as f32 and rounded to the nearest, ties to even.
+// Values of bf16, which are computed with as f32 and rounded once.
 struct Half {
   std::uint16_t bits;
 };
-using HalfLanes [[gnu::vector_size(16)]] = std::uint16_t;
-using LaneBits [[gnu::vector_size(32)]] = std::uint32_t;
-
 inline __attribute__((always_inline)) void load_lanes(const Half* from, Lanes<float>& value) {
-  HalfLanes bits;
-  __builtin_memcpy(&bits, from, sizeof bits);
-  value = __builtin_bit_cast(Lanes<float>, __builtin_convertvector(bits, LaneBits) << 16);
+  load_bf16<kLanes>(&from->bits, value);
 }
 inline __attribute__((always_inline)) void store_lanes(Half* to, const Lanes<float>& value) {
-  const LaneBits bits = __builtin_bit_cast(LaneBits, value);
-  const LaneBits rounded = (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
-  // NaN stays NaN.
-  const LaneBits nan = bits >> 16 | 0x40U;
-  const auto narrow = __builtin_convertvector(value == value ? rounded : nan, HalfLanes);
-  __builtin_memcpy(to, &narrow, sizeof narrow);
+  store_bf16<kLanes>(&to->bits, value);
 }
 
 // One value.

@@ -15,58 +15,44 @@ namespace {
 
 #include "weft/kernel/conv/winograd/winograd_blocks.inc"
 #include "weft/kernel/conv/winograd/winograd_lines.inc"
+#include "weft/kernel/core/bf16_lanes.inc"
 #include "weft/kernel/core/pairs_math.inc"
 
-// The bits of as many values of bf16, and of floats.
 template <class V>
-struct BitsOf;
-template <>
-struct BitsOf<Block> {
-  using Half [[gnu::vector_size(2 * kWinogradBlock)]] = std::uint16_t;
-  using Whole [[gnu::vector_size(4 * kWinogradBlock)]] = std::uint32_t;
-};
-template <>
-struct BitsOf<Pair> {
-  using Half [[gnu::vector_size(4 * kWinogradBlock)]] = std::uint16_t;
-  using Whole [[gnu::vector_size(8 * kWinogradBlock)]] = std::uint32_t;
-};
-
-// Rounded to the nearest, ties to even; NaN stays NaN.
-#if defined(WEFT_WITH_AVX512BF16)
-inline BitsOf<Block>::Half narrow(const Block& x) {
-  return __builtin_bit_cast(BitsOf<Block>::Half, _mm256_cvtneps_pbh(__builtin_bit_cast(__m256, x)));
-}
-inline BitsOf<Pair>::Half narrow(const Pair& x) {
-  return __builtin_bit_cast(BitsOf<Pair>::Half, _mm512_cvtneps_pbh(__builtin_bit_cast(__m512, x)));
-}
-#else
-template <class V>
-inline typename BitsOf<V>::Half narrow(const V& x) {
-  using Whole = typename BitsOf<V>::Whole;
-  const Whole bits = __builtin_bit_cast(Whole, x);
-  const Whole rounded = (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
-  const Whole nan = bits >> 16 | 0x40U;
-  return __builtin_convertvector(x == x ? rounded : nan, typename BitsOf<V>::Half);
-}
-#endif
+constexpr int kValues = static_cast<int>(sizeof(V) / sizeof(float));
 
 template <class V>
 inline V load_values(const WinogradHalf* from) {
-  typename BitsOf<V>::Half bits;
-  __builtin_memcpy(&bits, from, sizeof bits);
-  using Whole = typename BitsOf<V>::Whole;
-  return __builtin_bit_cast(V, __builtin_convertvector(bits, Whole) << 16);
+  V value;
+  load_bf16<kValues<V>>(from, value);
+  return value;
 }
+// Rounded to the nearest, ties to even; NaN stays NaN.
 template <class V>
 inline void store_values(WinogradHalf* to, const V& value) {
-  const auto bits = narrow(value);
-  __builtin_memcpy(to, &bits, sizeof bits);
+#if defined(WEFT_WITH_AVX512BF16)
+  if constexpr (kValues<V> == 16) {
+    const auto halves = _mm512_cvtneps_pbh(__builtin_bit_cast(__m512, value));
+    __builtin_memcpy(to, &halves, sizeof halves);
+  } else {
+    const auto halves = _mm256_cvtneps_pbh(__builtin_bit_cast(__m256, value));
+    __builtin_memcpy(to, &halves, sizeof halves);
+  }
+#else
+  store_bf16<kValues<V>>(to, value);
+#endif
 }
-inline void store_rows(WinogradHalf* to, std::int64_t half, const Block& first,
-                       const Block& second) {
-  const auto rows = __builtin_shufflevector(narrow(first), narrow(second), 0, 8, 1, 9, 2, 10, 3, 11,
-                                            4, 12, 5, 13, 6, 14, 7, 15);
-  __builtin_memcpy(to + half * kWinogradPanel, &rows, sizeof rows);
+// Values of both blocks side by side.
+inline void store_pairs(WinogradHalf* to, const Block& first, const Block& second) {
+  WinogradHalf values[2 * kLanes];
+  store_values(values, first);
+  store_values(values + kLanes, second);
+  using Halves [[gnu::vector_size(4 * kWinogradBlock)]] = std::uint16_t;
+  Halves halves;
+  __builtin_memcpy(&halves, values, sizeof halves);
+  halves =
+      __builtin_shufflevector(halves, halves, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
+  __builtin_memcpy(to, &halves, sizeof halves);
 }
 
 #include "weft/kernel/conv/winograd/winograd_tiles.inc"

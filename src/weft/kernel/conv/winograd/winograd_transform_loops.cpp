@@ -19,8 +19,7 @@ namespace {
 }  // namespace
 
 extern const WinogradTransforms<float> WEFT_LOOPS_NAME(winograd_transforms) = {
-    input<float>,   output<float>,  output_gradient<float>,
-    input_gradient, weights<float>, weights_gradient};
+    input<float>, output<float>, output_gradient<float>, input_gradient, weights, weights_gradient};
 
 }  // namespace weft
 
