@@ -9,6 +9,7 @@
 #include "weft/kernel/conv/few/first_layer.h"
 #include "weft/kernel/conv/winograd/winograd.h"
 #include "weft/kernel/core/onednn.h"
+#include "weft/kernel/elementwise/convert.h"
 #include "weft/kernel/elementwise/elementwise.h"
 #include "weft/kernel/gemm/linear.h"
 
@@ -47,18 +48,54 @@ void backward_plain(const Array& g, const Conv2dSaved& saved, const Conv2dWeight
       plain::conv2d_backward_data(g, saved.weight.contiguous(), saved.x.shape(), saved.geometry));
 }
 
+// Which kernel computes the results of such operands, the first that applies.
+enum class ConvKernel : std::uint8_t {
+  kPlain,
+  kWinograd,
+  kFewPixels,
+  kFewChannels,
+  kFirstLayer,
+  kOnednn
+};
+
+ConvKernel kernel_of(DType dtype, const Shape& x, const Shape& weight,
+                     const Conv2dGeometry& geometry) {
+  if (dtype == DType::kF64) return ConvKernel::kPlain;
+  if (winograd::applies(x, weight, geometry)) return ConvKernel::kWinograd;
+  if (few_pixels::applies(x, weight, geometry)) return ConvKernel::kFewPixels;
+  if (few_channels::applies(x, weight, geometry)) return ConvKernel::kFewChannels;
+  if (first_layer::applies(x, weight, geometry)) return ConvKernel::kFirstLayer;
+  return ConvKernel::kOnednn;
+}
+
+// Whether the kernels take arrays of bf16 as they are, for the results and for all gradients.
+bool forward_takes_bf16(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
+  const ConvKernel kernel = kernel_of(DType::kBF16, x, weight, geometry);
+  return kernel == ConvKernel::kFirstLayer ||
+         (kernel == ConvKernel::kWinograd && winograd::applies_to_bf16(x, weight, geometry));
+}
+bool backward_takes_bf16(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
+  return winograd::applies_to_bf16(x, weight, geometry);
+}
+
+// Elsewhere bf16 and f16 compute in f32 and round once.
+Array single(const Array& x) { return x.defined() ? convert(x, DType::kF32) : x; }
+
 // The result, in the order that the kernel for it writes.
 Array make_output(const Array& x, const Array& weight, const Array& bias,
                   const Conv2dGeometry& geometry, bool relu) {
   const Shape shape = conv2d_shape(x.shape(), weight.shape(), geometry);
-  if (x.dtype() == DType::kF64 || shape.num_elements() == 0 ||
-      few_channels::applies(x.shape(), weight.shape(), geometry)) {
-    return Array::empty(shape, x.dtype(), x.device());
-  }
-  if (winograd::applies(x.shape(), weight.shape(), geometry) ||
-      few_pixels::applies(x.shape(), weight.shape(), geometry) ||
-      first_layer::applies(x.shape(), weight.shape(), geometry)) {
-    return blocks_of_8(shape, x.dtype(), x.device());
+  if (shape.num_elements() == 0) return Array::empty(shape, x.dtype(), x.device());
+  switch (kernel_of(x.dtype(), x.shape(), weight.shape(), geometry)) {
+    case ConvKernel::kPlain:
+    case ConvKernel::kFewChannels:
+      return Array::empty(shape, x.dtype(), x.device());
+    case ConvKernel::kWinograd:
+    case ConvKernel::kFewPixels:
+    case ConvKernel::kFirstLayer:
+      return blocks_of_8(shape, x.dtype(), x.device());
+    case ConvKernel::kOnednn:
+      break;
   }
   return onednn::conv2d_output(x, weight, geometry, bias.defined(), relu);
 }
@@ -67,18 +104,20 @@ void conv_forward_body(const Array& x, const Array& weight, const Array& bias,
                        const Conv2dGeometry& geometry, bool relu, Array& y) {
   if (y.size() == 0) return;
   launch_flops(conv_flops(y.shape(), weight.shape()));
-  if (x.dtype() == DType::kF64) {
-    y.copy_from(plain::conv2d_forward(x.contiguous(), weight.contiguous(), bias, geometry, relu));
-  } else if (winograd::applies(x.shape(), weight.shape(), geometry)) {
-    winograd::conv2d_forward(x, weight, bias, geometry, relu, y);
-  } else if (few_pixels::applies(x.shape(), weight.shape(), geometry)) {
-    few_pixels::conv2d_forward(x, weight, bias, geometry, relu, y);
-  } else if (few_channels::applies(x.shape(), weight.shape(), geometry)) {
-    few_channels::conv2d_forward(x, weight, bias, geometry, relu, y);
-  } else if (first_layer::applies(x.shape(), weight.shape(), geometry)) {
-    first_layer::conv2d_forward(x, weight, bias, geometry, relu, y);
-  } else {
-    onednn::conv2d_forward(x, weight, bias, geometry, relu, y);
+  switch (kernel_of(x.dtype(), x.shape(), weight.shape(), geometry)) {
+    case ConvKernel::kPlain:
+      y.copy_from(plain::conv2d_forward(x.contiguous(), weight.contiguous(), bias, geometry, relu));
+      return;
+    case ConvKernel::kWinograd:
+      return winograd::conv2d_forward(x, weight, bias, geometry, relu, y);
+    case ConvKernel::kFewPixels:
+      return few_pixels::conv2d_forward(x, weight, bias, geometry, relu, y);
+    case ConvKernel::kFewChannels:
+      return few_channels::conv2d_forward(x, weight, bias, geometry, relu, y);
+    case ConvKernel::kFirstLayer:
+      return first_layer::conv2d_forward(x, weight, bias, geometry, relu, y);
+    case ConvKernel::kOnednn:
+      return onednn::conv2d_forward(x, weight, bias, geometry, relu, y);
   }
 }
 
@@ -160,13 +199,13 @@ Shape conv2d_shape(const Shape& x, const Shape& weight, const Conv2dGeometry& ge
   return shape;
 }
 
-bool conv2d_takes_bf16(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
-  return conv2d_shape(x, weight, geometry).num_elements() > 0 &&
-         winograd::applies_to_bf16(x, weight, geometry);
-}
-
 Array conv2d_forward(const Array& x, const Array& weight, const Array& bias,
                      const Conv2dGeometry& geometry, bool relu) {
+  if (is_half(x.dtype()) &&
+      !(x.dtype() == DType::kBF16 && forward_takes_bf16(x.shape(), weight.shape(), geometry))) {
+    return convert(conv2d_forward(single(x), single(weight), single(bias), geometry, relu),
+                   x.dtype());
+  }
   Array y = make_output(x, weight, bias, geometry, relu);
   launch("conv2d", {&x, &weight, &bias}, {&y}, [geometry, relu](LaunchArrays in, LaunchArrays out) {
     conv_forward_body(in[0], in[1], in[2], geometry, relu, out[0]);
@@ -176,6 +215,13 @@ Array conv2d_forward(const Array& x, const Array& weight, const Array& bias,
 
 Array conv2d_backward(const Array& dy, const Conv2dSaved& saved, const Conv2dWeightGradients& out,
                       bool wants_data) {
+  if (is_half(dy.dtype()) &&
+      !(dy.dtype() == DType::kBF16 &&
+        backward_takes_bf16(saved.x.shape(), saved.weight.shape(), saved.geometry))) {
+    const Conv2dSaved wide{single(saved.x), single(saved.weight), single(saved.y), saved.geometry};
+    const Array dx = conv2d_backward(single(dy), wide, out, wants_data);
+    return wants_data ? convert(dx, dy.dtype()) : dx;
+  }
   Array dx = wants_data ? make_data_gradient(dy, saved) : Array();
   Array none;
   Array* const dw = out.weight != nullptr ? out.weight : &none;

@@ -75,22 +75,8 @@ void run_conv2d_backward(const Conv2dSaved& saved, const Array& dy, const InputG
   if (dx.needs(0)) dx.add(0, std::move(gradient));
 }
 
-// Whether the kernel takes these operands as they are.
-bool takes(DType dtype, const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
-  return dtype != DType::kF16 &&
-         (dtype != DType::kBF16 || conv2d_takes_bf16(x, weight, geometry));
-}
-
-// Elsewhere bf16 and f16 compute in f32 and round once; what is kept for the gradients has the
-// 16-bit type.
-Array single(const Array& x) { return x.defined() ? convert(x, DType::kF32) : x; }
-
-Conv2dSaved single(const Conv2dSaved& saved) {
-  return {single(saved.x), single(saved.weight), single(saved.y), saved.geometry};
-}
-
+// The gradients of weights are summed in f32 and rounded once.
 void run_half_backward(const Conv2dSaved& saved, const Array& dy, const InputGradients& dx) {
-  const bool taken = takes(dy.dtype(), saved.x.shape(), saved.weight.shape(), saved.geometry);
   Array weight;
   Array bias;
   Conv2dWeightGradients out;
@@ -102,9 +88,8 @@ void run_half_backward(const Conv2dSaved& saved, const Array& dy, const InputGra
     bias = Array::empty({saved.weight.dim(0)}, DType::kF32, dy.device());
     out.bias = &bias;
   }
-  const Array gradient = taken ? conv2d_backward(dy, saved, out, dx.needs(0))
-                               : conv2d_backward(single(dy), single(saved), out, dx.needs(0));
-  if (dx.needs(0)) dx.add(0, convert(gradient, dy.dtype()));
+  Array gradient = conv2d_backward(dy, saved, out, dx.needs(0));
+  if (dx.needs(0)) dx.add(0, std::move(gradient));
   if (dx.needs(1)) dx.add(1, convert(weight, dy.dtype()));
   if (dx.needs(2)) dx.add(2, convert(bias, dy.dtype()));
 }
@@ -136,11 +121,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
   check_conv2d(x, weight, bias, options);
   const Conv2dGeometry geometry{options.stride, options.padding, options.dilation, options.groups};
   const bool relu = options.activation == Activation::kRelu;
-  Array y = takes(x.dtype(), x.shape(), weight.shape(), geometry)
-                ? conv2d_forward(x.array(), weight.array(), bias.array(), geometry, relu)
-                : convert(conv2d_forward(single(x.array()), single(weight.array()),
-                                         single(bias.array()), geometry, relu),
-                          x.dtype());
+  Array y = conv2d_forward(x.array(), weight.array(), bias.array(), geometry, relu);
   if (op_tracing()) {
     trace_attributes("conv2d", {{"stride", traced(options.stride)},
                                 {"padding", traced(options.padding)},

@@ -11,6 +11,7 @@
 #include "weft/base/testing/test_isa_loops.h"
 #include "weft/kernel/conv/conv.h"
 #include "weft/kernel/conv/conv_plain.h"
+#include "weft/kernel/conv/winograd/winograd.h"
 #include "weft/kernel/conv/winograd/winograd_pairs_loops.h"
 #include "weft/kernel/core/onednn.h"
 #include "weft/kernel/core/test_random_array.h"
@@ -288,13 +289,15 @@ struct Inputs {
 
 Array wide(const Array& array) { return array.strided().to(DType::kF64).contiguous(); }
 
+constexpr const char* kNoPairs = "this instruction set does not multiply pairs of bf16";
+
 // Rounding transformed tiles costs about 1 % of the results' size.
 constexpr double kBound = 0.02;
 
 TEST(Conv2dOfBf16, IsThatOfF64WithinItsRounding) {
   for (const Case& c : kCases) {
     const Inputs in(c);
-    if (!conv2d_takes_bf16(c.x, c.weight, in.geometry)) GTEST_SKIP() << "no pairs of bf16 here";
+    if (!winograd::applies_to_bf16(c.x, c.weight, in.geometry)) GTEST_SKIP() << kNoPairs;
     const Array y = conv2d_forward(in.x, in.weight, in.bias, in.geometry, true);
     EXPECT_EQ(y.dtype(), DType::kBF16);
     EXPECT_LT(relative(y, plain::conv2d_forward(wide(in.x), wide(in.weight), wide(in.bias),
@@ -320,7 +323,7 @@ TEST(Conv2dOfBf16, IsThatOfF64WithinItsRounding) {
 
 TEST(Conv2dOfBf16, TheGradientOfAFusedReluIsThatOfTheMaskedGradient) {
   const Inputs in(kCases[1]);
-  if (!conv2d_takes_bf16(in.x.shape(), in.weight.shape(), in.geometry)) GTEST_SKIP();
+  if (!winograd_pairs().preferred) GTEST_SKIP() << kNoPairs;
   const Array y = conv2d_forward(in.x, in.weight, in.bias, in.geometry, true);
   Array masked = convert(in.dy, DType::kF32);
   const Floats values = convert(y, DType::kF32).strided().to_vector<float>();
@@ -342,7 +345,7 @@ TEST(Conv2dOfBf16, TheGradientOfAFusedReluIsThatOfTheMaskedGradient) {
 TEST(Conv2dOfBf16, AnyNumberOfThreadsGivesTheSameBits) {
   const int before = thread_count();
   const Inputs in(kCases[1]);
-  if (!conv2d_takes_bf16(in.x.shape(), in.weight.shape(), in.geometry)) GTEST_SKIP();
+  if (!winograd_pairs().preferred) GTEST_SKIP() << kNoPairs;
   std::vector<Floats> results;
   for (const int threads : {1, 2, 3}) {
     set_thread_count(threads);
@@ -363,7 +366,7 @@ TEST(Conv2dOfBf16, AnyNumberOfThreadsGivesTheSameBits) {
 
 TEST(Conv2dOfBf16, NaNStays) {
   Inputs in(kCases[0]);
-  if (!conv2d_takes_bf16(in.x.shape(), in.weight.shape(), in.geometry)) GTEST_SKIP();
+  if (!winograd_pairs().preferred) GTEST_SKIP() << kNoPairs;
   static_cast<WinogradHalf*>(in.weight.raw_data())[0] = 0x7FFF;
   const Array y = conv2d_forward(in.x, in.weight, {}, in.geometry, false);
   EXPECT_TRUE(std::isnan(convert(y, DType::kF32).strided().to_vector<float>()[0]));
