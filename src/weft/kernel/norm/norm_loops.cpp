@@ -1,6 +1,10 @@
 // The loops of norm_loops.h, compiled once for each instruction set.
 #include "weft/kernel/norm/norm_loops.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "weft/base/isa/loops_begin.inc"
 
 namespace weft {
@@ -254,7 +258,8 @@ inline Lanes<T> per_lane(const double* values) {
 
 // Calls body(offset of 8 values) over the whole planes and edge(offset) for single values.
 template <bool kEight, class Body, class Edge>
-inline void for_each_value(const NormPlanes& planes, Body body, Edge edge) {
+inline void for_each_value(const NormPlanes& given, Body body, Edge edge) {
+  const NormPlanes planes = given;
   for (std::int64_t image = 0; image < planes.images; ++image) {
     const std::int64_t at = image * planes.image_step;
     if constexpr (kEight) {
@@ -279,7 +284,8 @@ inline void add_lanes(const Lanes<T>& value, double* sums) {
 
 // Sums over the planes of body(offset, first, second), which adds to 8 lanes.
 template <class T, bool kEight, class Body, class Edge>
-inline void plane_sums(const NormPlanes& planes, NormSums& sums, Body body, Edge edge) {
+inline void plane_sums(const NormPlanes& given, NormSums& sums, Body body, Edge edge) {
+  const NormPlanes planes = given;
   for (int i = 0; i < 8; ++i) {
     sums.first[i] = 0;
     sums.second[i] = 0;

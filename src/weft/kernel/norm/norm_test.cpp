@@ -9,6 +9,7 @@
 #include "weft/base/parallel.h"
 #include "weft/base/rng.h"
 #include "weft/kernel/core/onednn.h"
+#include "weft/kernel/elementwise/convert.h"
 
 namespace weft::norm_test {
 namespace {
@@ -93,6 +94,37 @@ TEST(BatchNorm, BlockedAndPlainArraysGiveTheSame) {
     expect_same(left.x, right.x, 1e-4);
     expect_same(left.weight, right.weight, 1e-3);
     expect_same(left.bias, right.bias, 1e-3);
+  }
+}
+
+TEST(BatchNorm, OfBf16HasTheBitsOfF32RoundedOnce) {
+  for (const Shape& shape : {Shape{5, 24, 7, 6}, Shape{3, 5, 2, 9}, Shape{30, 19}}) {
+    const Array x = convert(random(shape, 3), DType::kBF16);
+    const Array dy = convert(random(shape, 4), DType::kBF16);
+    const Array weight = random({shape[1]}, 5, 1.0);
+    const Array bias = random({shape[1]}, 6);
+    const auto wide = [](const Array& half) { return convert(half, DType::kF32); };
+    const auto values = [&](const Array& a) { return wide(a).strided().to_vector<float>(); };
+    for (const bool blocked : {false, true}) {
+      if (blocked && shape[1] % 8 != 0) continue;
+      const Array in = blocked ? in_blocks_of_8(x) : x;
+      for (const bool relu : {false, true}) {
+        BatchNormSpec spec;
+        spec.relu = relu;
+        const BatchNormed got = batch_norm_forward(in, weight, bias, spec, {}, {});
+        const BatchNormed want = batch_norm_forward(wide(in), weight, bias, spec, {}, {});
+        EXPECT_EQ(got.y.dtype(), DType::kBF16);
+        EXPECT_EQ(got.y.is_strided(), !blocked);
+        EXPECT_EQ(values(got.y), values(convert(want.y, DType::kBF16)));
+        EXPECT_EQ(got.variance.to_vector<double>(), want.variance.to_vector<double>());
+        const NormGradients gradient = batch_norm_backward(dy, in, weight, bias, got, spec);
+        const NormGradients exact =
+            batch_norm_backward(wide(dy), wide(in), weight, bias, want, spec);
+        EXPECT_EQ(values(gradient.x), values(convert(exact.x, DType::kBF16)));
+        EXPECT_EQ(gradient.weight.to_vector<float>(), exact.weight.to_vector<float>());
+        EXPECT_EQ(gradient.bias.to_vector<float>(), exact.bias.to_vector<float>());
+      }
+    }
   }
 }
 

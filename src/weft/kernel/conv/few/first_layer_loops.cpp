@@ -1,6 +1,10 @@
 // The loops of first_layer_loops.h, compiled once for each instruction set.
 #include "weft/kernel/conv/few/first_layer_loops.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "weft/base/isa/loops_begin.inc"
 
 namespace weft {
