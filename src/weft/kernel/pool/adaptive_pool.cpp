@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
@@ -88,19 +87,23 @@ void adaptive_avg_backward(const AdaptiveSizes& sizes, const T* dy, T* dx) {
 
 template <class T>
 void adaptive_max_forward(const AdaptiveSizes& sizes, const T* x, T* y, std::int64_t* winners) {
-  for_each_adaptive_window(sizes,
-                           [&](std::int64_t at, const WindowSpan& rows, const WindowSpan& columns) {
-                             std::int64_t winner = rows.begin * sizes.in_width + columns.begin;
-                             for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-                               for (std::int64_t c = columns.begin; c < columns.end; ++c) {
-                                 const std::int64_t place = r * sizes.in_width + c;
-                                 // A NaN wins, as in PyTorch.
-                                 if (x[place] > x[winner] || std::isnan(x[place])) winner = place;
-                               }
-                             }
-                             y[at] = x[winner];
-                             if (winners != nullptr) winners[at] = winner;
-                           });
+  for_each_adaptive_window(sizes, [&](std::int64_t at, const WindowSpan& rows,
+                                      const WindowSpan& columns) {
+    std::int64_t winner = rows.begin * sizes.in_width + columns.begin;
+    T best = x[winner];
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+      for (std::int64_t c = columns.begin; c < columns.end; ++c) {
+        const std::int64_t place = r * sizes.in_width + c;
+        const T value = x[place];
+        // A NaN wins, as in PyTorch. Without branches, which would be mispredicted.
+        const bool wins = (static_cast<int>(value > best) | static_cast<int>(value != value)) != 0;
+        best = wins ? value : best;
+        winner = wins ? place : winner;
+      }
+    }
+    y[at] = best;
+    if (winners != nullptr) winners[at] = winner;
+  });
 }
 
 AdaptiveSizes sizes_of(const Shape& x, const Shape& y) { return {x[2], x[3], y[2], y[3]}; }
