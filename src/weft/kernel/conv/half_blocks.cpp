@@ -13,12 +13,12 @@ constexpr std::int64_t kGrain = 16 * 1024;
 
 using Row [[gnu::vector_size(16)]] = std::uint16_t;
 
-Row load(const std::uint16_t* from) {
+Row load_row(const std::uint16_t* from) {
   Row row;
   __builtin_memcpy(&row, from, sizeof row);
   return row;
 }
-void store(std::uint16_t* to, const Row& row) { __builtin_memcpy(to, &row, sizeof row); }
+void store_row(std::uint16_t* to, const Row& row) { __builtin_memcpy(to, &row, sizeof row); }
 
 Row low(const Row& a, const Row& b) {
   return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
@@ -29,10 +29,10 @@ Row high(const Row& a, const Row& b) {
 
 // to[j][i] = from[i][j] of 8 by 8 values; rows lie so many values apart. Each of three passes
 // interleaves row i with row i + 4.
-void transpose(const std::uint16_t* from, std::int64_t from_step, std::uint16_t* to,
+void turn_tile(const std::uint16_t* from, std::int64_t from_step, std::uint16_t* to,
                std::int64_t to_step) {
   Row rows[kBlock];
-  for (int i = 0; i < kBlock; ++i) rows[i] = load(from + i * from_step);
+  for (int i = 0; i < kBlock; ++i) rows[i] = load_row(from + i * from_step);
   for (int pass = 0; pass < 3; ++pass) {
     Row next[kBlock];
     for (int i = 0; i < kBlock / 2; ++i) {
@@ -41,7 +41,7 @@ void transpose(const std::uint16_t* from, std::int64_t from_step, std::uint16_t*
     }
     std::copy(next, next + kBlock, rows);
   }
-  for (int i = 0; i < kBlock; ++i) store(to + i * to_step, rows[i]);
+  for (int i = 0; i < kBlock; ++i) store_row(to + i * to_step, rows[i]);
 }
 
 // Calls body(first value of a block) for each of all images, which is where its planes begin, too.
@@ -64,7 +64,7 @@ void from_planes(const Images& images, const std::uint16_t* planes, std::uint16_
     std::uint16_t* const to = blocks + first;
     const std::int64_t whole = pixels / kBlock * kBlock;
     for (std::int64_t i = 0; i < whole; i += kBlock) {
-      transpose(from + i, pixels, to + i * kBlock, kBlock);
+      turn_tile(from + i, pixels, to + i * kBlock, kBlock);
     }
     for (std::int64_t i = whole * kBlock; i < pixels * kBlock; ++i) {
       to[i] = from[i % kBlock * pixels + i / kBlock];
@@ -79,7 +79,7 @@ void to_planes(const Images& images, const std::uint16_t* blocks, std::uint16_t*
     std::uint16_t* const to = planes + first;
     const std::int64_t whole = pixels / kBlock * kBlock;
     for (std::int64_t i = 0; i < whole; i += kBlock) {
-      transpose(from + i * kBlock, kBlock, to + i, pixels);
+      turn_tile(from + i * kBlock, kBlock, to + i, pixels);
     }
     for (std::int64_t i = whole * kBlock; i < pixels * kBlock; ++i) {
       to[i % kBlock * pixels + i / kBlock] = from[i];

@@ -23,7 +23,7 @@ struct PoolPlane {
   std::int64_t padding_left;
 };
 
-// Of values of type T: float, or the bits of bf16.
+// For values of type T: float, or the bits of bf16.
 template <class T>
 struct MaxPoolLoops {
   // `winners` may be null. REQUIRES: windows of at most 256 pixels; 8 or 16 lanes.

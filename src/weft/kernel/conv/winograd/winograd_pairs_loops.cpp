@@ -61,30 +61,32 @@ inline void store_pairs(WinogradHalf* to, const Block& first, const Block& secon
 using Value = WinogradHalf;
 using Lanes = Elements;
 
-inline Element load_lane(const WinogradHalf* from) {
-  Element lane;
-  __builtin_memcpy(&lane, from, sizeof lane);
-  return lane;
-}
-inline Elements load_lanes(const WinogradHalf* from) {
-  Elements lanes;
-  __builtin_memcpy(&lanes, from, sizeof lanes);
-  return lanes;
-}
-inline Elements load_two_rows(const WinogradHalf* from) {
-  using Bits [[gnu::vector_size(4 * WEFT_LANES)]] = std::uint16_t;
-  const Bits rows = __builtin_bit_cast(Bits, load_lanes(from));
-  return __builtin_bit_cast(
-      Elements,
-      __builtin_shufflevector(rows, rows, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8,
-                              24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31));
-}
+struct Operands {
+  static Element lane(const WinogradHalf* from) {
+    Element lane;
+    __builtin_memcpy(&lane, from, sizeof lane);
+    return lane;
+  }
+  static Elements lanes(const WinogradHalf* from) {
+    Elements lanes;
+    __builtin_memcpy(&lanes, from, sizeof lanes);
+    return lanes;
+  }
+  static Elements two_rows(const WinogradHalf* from) {
+    using Bits [[gnu::vector_size(4 * WEFT_LANES)]] = std::uint16_t;
+    const Bits rows = __builtin_bit_cast(Bits, lanes(from));
+    return __builtin_bit_cast(
+        Elements,
+        __builtin_shufflevector(rows, rows, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23,
+                                8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31));
+  }
+};
 
 #include "weft/kernel/conv/winograd/winograd_products.inc"
 
 void pair_tiles(WinogradHalf* tiles, std::int64_t count) {
   for (std::int64_t t = 0; t < count; t += 2, tiles += 2 * kPanel) {
-    const Elements pairs = load_two_rows(tiles);
+    const Elements pairs = Operands::two_rows(tiles);
     __builtin_memcpy(tiles, &pairs, sizeof pairs);
   }
 }

@@ -10,9 +10,12 @@ namespace {
 using Value = float;
 using Lanes = Vec;
 
-inline float load_lane(const float* from) { return *from; }
-inline Vec load_lanes(const float* from) { return load(from); }
-inline Vec load_two_rows(const float* from) { return load(from); }
+struct Operands {
+  static float lane(const float* from) { return *from; }
+  static Vec lanes(const float* from) { return load(from); }
+  static Vec two_rows(const float* from) { return load(from); }
+};
+
 inline Vec in_every_lane(float value) { return value - Vec{}; }
 // Contracted where the instruction set has fused multiplications.
 inline Vec multiply_add(const Vec& a, const Vec& b, const Vec& c) { return a * b + c; }

@@ -54,7 +54,7 @@ WinogradImage<T> image_of(const Array& blocked, std::int64_t index) {
 // Rows of matrices of so many tiles: transposed products take two tiles of T != float at once.
 template <class T>
 std::int64_t rows_of(std::int64_t tiles) {
-  constexpr auto kStep = static_cast<std::int64_t>(sizeof(float) / sizeof(T));
+  constexpr std::int64_t kStep = sizeof(T) == sizeof(float) ? 1 : 2;
   return up(tiles, kStep) * kStep;
 }
 // The row behind the last tile counts as a tile of zeros.
