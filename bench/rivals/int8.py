@@ -21,9 +21,9 @@ SPEEDUP_MIN = 1.8  # of single rows
 POINTS_MAX = 0.5  # of accuracy
 RUN_SECONDS_MAX = 300
 # Model, batch, and whether each pass adds one token to texts in a cache.
-PASSES = [("mlp", 1, False), ("gpt4x128", 1, True), ("gpt6x384", 1, True), ("lstm2x256", 1, True),
-          ("mlp", 64, False), ("gpt4x128", 1, False), ("gpt6x384", 1, False),
-          ("gpt6x384", 16, True)]
+PASSES = [("mlp", 1, False), ("gpt4x128", 1, True), ("llama4x128", 1, True), ("gpt6x384", 1, True),
+          ("lstm2x256", 1, True), ("mlp", 64, False), ("gpt4x128", 1, False),
+          ("gpt6x384", 1, False), ("gpt6x384", 16, True)]
 
 
 def is_single(row):

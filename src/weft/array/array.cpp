@@ -29,8 +29,9 @@ void check_sizes(const char* operation, const Shape& shape) {
   }
 }
 
-bool is_row_major(const Shape& shape, const Strides& strides) {
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return true;
+// `size` is the shape's number of elements.
+bool is_row_major(const Shape& shape, const Strides& strides, std::int64_t size) {
+  if (size == 0) return true;
   std::int64_t step = 1;
   for (int i = shape.size() - 1; i >= 0; --i) {
     if (shape[i] != 1 && strides[i] != step) return false;
@@ -138,14 +139,16 @@ void Array::set_view(const Shape& shape, const Strides& strides, std::int64_t of
   strides_ = strides;
   offset_ = offset;
   size_ = shape.num_elements();
-  contiguous_ = is_row_major(shape, strides);
+  contiguous_ = is_row_major(shape, strides, size_);
 }
 
 Array Array::empty(const Shape& shape, DType dtype, Device device) {
   check_sizes("empty", shape);
   Array result;
   result.dtype_ = dtype;
-  result.set_view(shape, contiguous_strides(shape), 0);
+  result.shape_ = shape;
+  result.strides_ = contiguous_strides(shape);
+  result.size_ = shape.num_elements();
   // More bytes than a signed number counts would wrap to few.
   if (result.size_ >
       std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(size_of(dtype))) {

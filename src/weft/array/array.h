@@ -231,6 +231,15 @@ class Array {
   bool contiguous_ = true;
 };
 
+// `array` itself if it is strided, or contiguous, as an undefined one is; else its copy, which
+// `copy` then keeps. Unlike strided() they make no handle, which costs as much as small operations.
+inline const Array& strided_in(const Array& array, std::optional<Array>& copy) {
+  return array.is_strided() ? array : copy.emplace(array.strided());
+}
+inline const Array& contiguous_in(const Array& array, std::optional<Array>& copy) {
+  return array.is_contiguous() ? array : copy.emplace(array.contiguous());
+}
+
 namespace internal {
 [[noreturn]] void throw_value_count(std::size_t got, const Shape& shape);
 }  // namespace internal

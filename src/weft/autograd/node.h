@@ -329,6 +329,15 @@ Tensor record(const char* name, Array output, std::initializer_list<const Tensor
                 std::move(tensor_vjp));
 }
 
+// record() for inputs that are not recording(): an operation whose vjps capture arrays returns this
+// instead, because the copies of these would only take time.
+inline Tensor unrecorded(const char* name, Array output,
+                         std::initializer_list<const Tensor*> inputs) {
+  if (internal::watching) internal::watch(name, output, {inputs.begin(), inputs.size()});
+  note_op_done(name);
+  return Tensor(std::move(output));
+}
+
 // The same for an operation that writes `output`, which is the memory of `x`: the result also has a
 // history if x has one and no input has. in_place_history.h describes the effect on x and others.
 template <class Vjp, class TensorVjp>

@@ -42,15 +42,13 @@ class MultiHeadAttention : public Module {
   Linear* out_;
 };
 
-// Keys and values [N, kv_heads, tokens, D] of the tokens that a layer has processed; for
-// generation. A copy shares the memory: only one of the two may grow.
+// Keys and values of the tokens that a layer has processed, [N, kv_heads, room, D] with room for
+// more, which grows by doubling; for generation. A copy shares the memory: only one of the two may
+// grow.
 struct KeyValueCache {
   Array keys;
   Array values;
-  // The storage of both views, with room for more tokens; it grows by doubling.
-  Array key_room;
-  Array value_room;
-  std::int64_t tokens() const { return keys.defined() ? keys.dim(2) : 0; }
+  std::int64_t tokens = 0;
 };
 // One for all rows of a batch, or one for each row; then the rows' lengths may differ, and each row
 // gives the same bits as alone.
@@ -88,7 +86,7 @@ class LlamaAttention : public Module {
 
  private:
   // Queries or keys y [N, T, heads * D] as [N, heads, T, D], rotated.
-  Tensor turned(const Tensor& y, std::int64_t heads, std::int64_t first_place) const;
+  Tensor turned(const Tensor& y, std::int64_t heads) const;
 
   LlamaAttentionShape shape_;
   Linear* q_;

@@ -17,23 +17,18 @@ void check_position(const Dims& dims, int at, int last) {
 
 }  // namespace
 
-Dims::Dims(std::span<const std::int64_t> values) {
-  for (const std::int64_t value : values) push_back(value);
+void Dims::throw_too_many() {
+  throw std::invalid_argument(
+      fmt::format("[shape] expected at most {} dimensions, got more", kDimsMax));
 }
 
-Dims Dims::filled(int count, std::int64_t value) {
-  Dims dims;
-  for (int i = 0; i < count; ++i) dims.push_back(value);
-  return dims;
+void Dims::throw_too_large() const {
+  throw std::invalid_argument(
+      fmt::format("[shape] expected a size that fits in 63 bits, got {}", to_string(*this)));
 }
-
-void Dims::push_back(std::int64_t value) { insert(size_, value); }
 
 void Dims::insert(int at, std::int64_t value) {
-  if (size_ == kDimsMax) {
-    throw std::invalid_argument(
-        fmt::format("[shape] expected at most {} dimensions, got more", kDimsMax));
-  }
+  if (size_ == kDimsMax) throw_too_many();
   check_position(*this, at, size_);
   std::copy_backward(begin() + at, end(), end() + 1);
   ++size_;
@@ -44,17 +39,6 @@ void Dims::erase(int at) {
   check_position(*this, at, size_ - 1);
   std::copy(begin() + at + 1, end(), begin() + at);
   --size_;
-}
-
-std::int64_t Dims::num_elements() const {
-  std::int64_t product = 1;
-  for (const std::int64_t value : *this) {
-    if (__builtin_mul_overflow(product, value, &product)) {
-      throw std::invalid_argument(
-          fmt::format("[shape] expected a size that fits in 63 bits, got {}", to_string(*this)));
-    }
-  }
-  return product;
 }
 
 std::string to_string(const Dims& dims) {
@@ -83,24 +67,11 @@ Shape broadcast_shapes(const Shape& a, const Shape& b) {
   return result;
 }
 
-Strides contiguous_strides(const Shape& shape) {
-  Strides strides = shape;
-  std::int64_t step = 1;
-  for (int i = shape.size() - 1; i >= 0; --i) {
-    strides[i] = step;
-    // May wrap for a shape that num_elements() refuses: unsigned, so that this is no error.
-    step = static_cast<std::int64_t>(static_cast<std::uint64_t>(step) *
-                                     static_cast<std::uint64_t>(shape[i]));
-  }
-  return strides;
+namespace internal {
+void throw_axis(const char* operation, int axis, int ndim) {
+  throw std::invalid_argument(
+      fmt::format("[{}] expected an axis in [{}, {}), got {}", operation, -ndim, ndim, axis));
 }
-
-int normalize_axis(const char* operation, int axis, int ndim) {
-  if (axis < -ndim || axis >= ndim) {
-    throw std::invalid_argument(
-        fmt::format("[{}] expected an axis in [{}, {}), got {}", operation, -ndim, ndim, axis));
-  }
-  return axis < 0 ? axis + ndim : axis;
-}
+}  // namespace internal
 
 }  // namespace weft

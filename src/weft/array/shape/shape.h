@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
@@ -23,9 +24,19 @@ class Dims {
   Dims() = default;
   Dims(std::initializer_list<std::int64_t> values)  // NOLINT(google-explicit-constructor)
       : Dims(std::span<const std::int64_t>(values.begin(), values.size())) {}
-  explicit Dims(std::span<const std::int64_t> values);
+  explicit Dims(std::span<const std::int64_t> values) {
+    if (values.size() > std::size_t{kDimsMax}) throw_too_many();
+    std::copy(values.begin(), values.end(), begin());
+    size_ = static_cast<int>(values.size());
+  }
   // `count` times `value`.
-  static Dims filled(int count, std::int64_t value);
+  static Dims filled(int count, std::int64_t value) {
+    if (count > kDimsMax) throw_too_many();
+    Dims dims;
+    dims.size_ = std::max(count, 0);
+    std::fill(dims.begin(), dims.end(), value);
+    return dims;
+  }
 
   int size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -36,19 +47,31 @@ class Dims {
   std::int64_t* begin() { return values_.data(); }
   std::int64_t* end() { return values_.data() + size_; }
   std::int64_t back() const { return values_[static_cast<std::size_t>(size_ - 1)]; }
-  void push_back(std::int64_t value);
+  void push_back(std::int64_t value) {
+    if (size_ == kDimsMax) throw_too_many();
+    values_[static_cast<std::size_t>(size_++)] = value;
+  }
   // Puts `value` before position `at`; erase takes one out. Throws unless it is in range.
   void insert(int at, std::int64_t value);
   void erase(int at);
 
   // The product of the values; 1 without any.
-  std::int64_t num_elements() const;
+  std::int64_t num_elements() const {
+    std::int64_t product = 1;
+    for (const std::int64_t value : *this) {
+      if (__builtin_mul_overflow(product, value, &product)) throw_too_large();
+    }
+    return product;
+  }
 
   friend bool operator==(const Dims& a, const Dims& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
 
  private:
+  [[noreturn]] static void throw_too_many();
+  [[noreturn]] void throw_too_large() const;
+
   std::array<std::int64_t, kDimsMax> values_{};
   int size_ = 0;
 };
@@ -66,9 +89,26 @@ std::ostream& operator<<(std::ostream& out, const Dims& dims);
 Shape broadcast_shapes(const Shape& a, const Shape& b);
 
 // Strides of a row-major array without gaps.
-Strides contiguous_strides(const Shape& shape);
+inline Strides contiguous_strides(const Shape& shape) {
+  Strides strides = shape;
+  std::int64_t step = 1;
+  for (int i = shape.size() - 1; i >= 0; --i) {
+    strides[i] = step;
+    // May wrap for a shape that num_elements() refuses: unsigned, so that this is no error.
+    step = static_cast<std::int64_t>(static_cast<std::uint64_t>(step) *
+                                     static_cast<std::uint64_t>(shape[i]));
+  }
+  return strides;
+}
+
+namespace internal {
+[[noreturn]] void throw_axis(const char* operation, int axis, int ndim);
+}  // namespace internal
 
 // `axis` in [-ndim, ndim) as a number in [0, ndim); throws with the name of the operation.
-int normalize_axis(const char* operation, int axis, int ndim);
+inline int normalize_axis(const char* operation, int axis, int ndim) {
+  if (axis < -ndim || axis >= ndim) internal::throw_axis(operation, axis, ndim);
+  return axis < 0 ? axis + ndim : axis;
+}
 
 }  // namespace weft

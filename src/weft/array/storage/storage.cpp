@@ -160,7 +160,7 @@ Atomic<std::uint64_t>& storages_made() {
 
 }  // namespace
 
-Storage::Storage() : id_(storages_made().fetch_add(1, std::memory_order_relaxed) + 1) {}
+Storage::Storage(Key) : id_(storages_made().fetch_add(1, std::memory_order_relaxed) + 1) {}
 
 std::uint64_t Storage::made() { return storages_made().load(std::memory_order_relaxed); }
 
@@ -190,7 +190,7 @@ std::shared_ptr<Storage> Storage::allocate(std::size_t size_bytes, Device device
       throw std::bad_alloc();
     }
   }
-  std::shared_ptr<Storage> storage(new Storage());
+  std::shared_ptr<Storage> storage = std::make_shared<Storage>(Key());
   storage->data_ = block;
   storage->size_bytes_ = class_bytes(size_class);
   storage->size_class_ = size_class;
@@ -201,7 +201,7 @@ std::shared_ptr<Storage> Storage::allocate(std::size_t size_bytes, Device device
 
 std::shared_ptr<Storage> Storage::wrap(void* data, std::size_t size_bytes,
                                        std::shared_ptr<const void> owner) {
-  std::shared_ptr<Storage> storage(new Storage());
+  std::shared_ptr<Storage> storage = std::make_shared<Storage>(Key());
   storage->data_ = data;
   storage->size_bytes_ = size_bytes;
   storage->owner_ = std::move(owner);

@@ -32,6 +32,12 @@ class Storage {
   static std::shared_ptr<Storage> wrap(void* data, std::size_t size_bytes,
                                        std::shared_ptr<const void> owner);
 
+  // For allocate() and wrap() alone.
+  class Key {
+    friend class Storage;
+    Key() = default;
+  };
+  explicit Storage(Key);
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
@@ -73,7 +79,6 @@ class Storage {
   static void trim_pool();
 
  private:
-  Storage();
   std::uint64_t followed_writes() const;
   void* data_ = nullptr;
   std::size_t size_bytes_ = 0;

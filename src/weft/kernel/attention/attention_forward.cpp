@@ -166,6 +166,7 @@ class Forward {
     const std::int64_t i = block.queries.first + r;
     loops_.scaled(sums_ + r * step_, out_.output.at(block.b, block.head, i), p_.width,
                   total == 0.0F ? 0.0F : 1.0F / total);
+    if (out_.log_sums == nullptr) return;
     const double log_sum =
         (double{softmax_[r].largest} + double{std::log2(total)}) * (1.0 / kLog2E);
     out_.log_sums[p_.row(block.b, block.head, i)] =

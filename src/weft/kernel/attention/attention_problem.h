@@ -59,6 +59,15 @@ class AttentionMask {
   DType dtype_ = DType::kBool;
 };
 
+struct AttentionSizes {
+  std::int64_t batch;
+  std::int64_t heads;
+  std::int64_t kv_heads;
+  std::int64_t queries;
+  std::int64_t keys;
+  std::int64_t width;
+};
+
 template <class T>
 struct AttentionProblem {
   AttentionRun run;
@@ -91,6 +100,18 @@ struct AttentionProblem {
     dropout.first_row *= static_cast<std::uint64_t>(heads * queries);
   }
 
+  // Without a mask and dropout, of operands that the caller sets.
+  AttentionProblem(const AttentionRun& how, const AttentionSizes& sizes)
+      : run(how),
+        dropout(),
+        mask(Array()),
+        batch(sizes.batch),
+        heads(sizes.heads),
+        kv_heads(sizes.kv_heads),
+        queries(sizes.queries),
+        keys(sizes.keys),
+        width(sizes.width) {}
+
   std::int64_t group() const { return heads / kv_heads; }
   // Keys that query i may read for its place: [0, limit).
   std::int64_t key_limit(std::int64_t i) const {
@@ -108,7 +129,7 @@ struct AttentionProblem {
 template <class T>
 struct AttentionOutputs {
   Heads<T> output;
-  T* log_sums;
+  T* log_sums;  // f32: null where not wanted
 };
 
 template <class T>

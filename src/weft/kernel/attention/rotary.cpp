@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "weft/array/launch.h"
@@ -57,24 +59,24 @@ class Turns {
 template <class T>
 class KeptTurns {
  public:
-  std::shared_ptr<const Turns<T>> get(const RotaryRun& run, std::int64_t half,
+  std::shared_ptr<const Turns<T>> get(double base, std::int64_t half, std::int64_t first,
                                       std::int64_t places) {
     const std::int64_t most = kAnglesKept / half;
-    if (run.first_place < 0 || run.first_place + places > most) {
-      return std::make_shared<Turns<T>>(run.base, half, run.first_place, places);
+    if (first < 0 || first + places > most) {
+      return std::make_shared<Turns<T>>(base, half, first, places);
     }
     const MutexLock lock(mutex_);
     const auto same = std::find_if(turns_.begin(), turns_.end(),
-                                   [&](const auto& turns) { return turns->is_of(run.base, half); });
+                                   [&](const auto& turns) { return turns->is_of(base, half); });
     if (same != turns_.end()) {
-      if ((*same)->places() >= run.first_place + places) return *same;
+      if ((*same)->places() >= first + places) return *same;
       turns_.erase(same);
     } else if (turns_.size() == kKinds) {
       turns_.erase(turns_.begin());
     }
     // Twice as many as are asked for, so that a text that grows by a token seldom comes here.
-    const std::int64_t kept = std::min(most, 2 * (run.first_place + places));
-    turns_.push_back(std::make_shared<Turns<T>>(run.base, half, 0, kept));
+    const std::int64_t kept = std::min(most, 2 * (first + places));
+    turns_.push_back(std::make_shared<Turns<T>>(base, half, 0, kept));
     return turns_.back();
   }
 
@@ -97,12 +99,20 @@ void turn_row(const T* __restrict x, T* __restrict y, const T* __restrict cos,
   }
 }
 
+// The first places of the items, least and largest.
+std::pair<std::int64_t, std::int64_t> first_places(const RotaryRun& run) {
+  if (run.row_places.empty()) return {run.first_place, run.first_place};
+  const auto [least, largest] = std::minmax_element(run.row_places.begin(), run.row_places.end());
+  return {*least, *largest};
+}
+
 // All items and heads of a place share its turns.
 template <class T>
 void turn(const Array& x, Array& y, const RotaryRun& run) {
   static KeptTurns<T> kept;
   const std::int64_t half = x.dim(3) / 2;
-  const auto turns = kept.get(run, half, x.dim(1));
+  const auto [least, largest] = first_places(run);
+  const auto turns = kept.get(run.base, half, least, largest - least + x.dim(1));
   const auto row = run.inverse ? turn_row<T, true> : turn_row<T, false>;
   const T* const from = x.data<T>();
   T* const to = y.data<T>();
@@ -116,8 +126,11 @@ void turn(const Array& x, Array& y, const RotaryRun& run) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t b = i / places;
       const std::int64_t t = i % places;
-      const T* const cos = turns->cos(run.first_place + t);
-      const T* const sin = turns->sin(run.first_place + t);
+      const std::int64_t place =
+          t +
+          (run.row_places.empty() ? run.first_place : run.row_places[static_cast<std::size_t>(b)]);
+      const T* const cos = turns->cos(place);
+      const T* const sin = turns->sin(place);
       const T* x_row = from + b * steps[0] + t * steps[1];
       T* y_row = to + b * out_steps[0] + t * out_steps[1];
       for (std::int64_t head = 0; head < heads; ++head) {
@@ -132,8 +145,11 @@ void turn(const Array& x, Array& y, const RotaryRun& run) {
 }  // namespace
 
 Array rotary_turn(const Array& x, const RotaryRun& run) {
-  const Array in =
-      x.is_strided() && (x.dim(3) <= 1 || x.strides()[3] == 1) ? x : x.strided().contiguous();
+  WEFT_CHECK(run.row_places.empty() ||
+             static_cast<std::int64_t>(run.row_places.size()) == x.dim(0));
+  std::optional<Array> copy;
+  const bool dense_heads = x.is_strided() && (x.dim(3) <= 1 || x.strides()[3] == 1);
+  const Array& in = dense_heads ? x : contiguous_in(x, copy);
   Array out = Array::empty(in.shape(), in.dtype(), in.device());
   launch("rotary", {&in}, {&out}, [run](LaunchArrays from, LaunchArrays to) {
     if (to[0].size() == 0) return;

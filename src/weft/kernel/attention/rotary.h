@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "weft/array/array.h"
 
@@ -16,6 +17,8 @@ struct RotaryRun {
   double base = 10000.0;
   std::int64_t first_place = 0;
   bool inverse = false;
+  // The first place of each item of the batch, if these differ; else empty.
+  std::vector<std::int64_t> row_places = {};
 };
 
 // x [B, T, heads, D], D even, any strides: pair (x[i], x[i + D / 2]) of the token at place

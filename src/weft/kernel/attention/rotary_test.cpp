@@ -49,5 +49,17 @@ TEST(Rotary, FollowsTheFormulaInAnyOrderOfCalls) {
   }
 }
 
+TEST(Rotary, ItemsAtPlacesOfTheirOwnHaveTheBitsOfEachAlone) {
+  const std::vector<std::int64_t> places = {5, 0, 900, 900, 20'000'000};
+  const auto items = static_cast<std::int64_t>(places.size());
+  const Array x = random_array({items, 3, 2, 8}, 1);
+  const Array all = rotary_turn(x, {.row_places = places});
+  for (std::int64_t i = 0; i < items; ++i) {
+    const Array own =
+        rotary_turn(x.slice(0, i, i + 1), {.first_place = places[static_cast<std::size_t>(i)]});
+    EXPECT_EQ(all.slice(0, i, i + 1).to_vector<float>(), own.to_vector<float>()) << i;
+  }
+}
+
 }  // namespace
 }  // namespace weft::rotary_test

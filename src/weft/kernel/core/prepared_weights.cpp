@@ -36,13 +36,13 @@ bool PreparedWeights::keeps(const Array& weight) {
 }
 
 std::shared_ptr<const void> PreparedWeights::find_form(const Array& weight, WeightForm form) {
-  if (!keeps(weight)) return nullptr;
-  const auto& entries = present_weights()->entries_;
-  const auto found = entries.find(weight.raw_data());
-  if (found == entries.end()) return nullptr;
+  const PreparedWeights* const present = present_weights();
+  if (present == nullptr || !weight.is_contiguous()) return nullptr;
+  const auto found = present->entries_.find(weight.raw_data());
+  if (found == present->entries_.end()) return nullptr;
   for (const Entry& entry : found->second) {
     if (entry.form == form && entry.shape == weight.shape() &&
-        entry.version == weight.storage()->version()) {
+        entry.storage == weight.storage()->id() && entry.version == weight.storage()->version()) {
       return entry.value;
     }
   }
@@ -56,7 +56,8 @@ void PreparedWeights::keep(const Array& weight, WeightForm form,
   std::erase_if(entries, [&](const Entry& entry) {
     return entry.form == form && entry.shape == weight.shape();
   });
-  entries.push_back({form, weight.shape(), weight.storage()->version(), std::move(value)});
+  entries.push_back({form, weight.shape(), weight.storage()->id(), weight.storage()->version(),
+                     std::move(value)});
 }
 
 }  // namespace weft

@@ -68,12 +68,10 @@ class PreparedWeights {
   // The kept form, or the one that make() returns, which is kept; null where nothing is kept.
   template <class Form, class Make>
   static std::shared_ptr<const Form> get(const Array& weight, WeightForm form, const Make& make) {
-    if (!keeps(weight)) return nullptr;
     std::shared_ptr<const Form> found = find<Form>(weight, form);
-    if (found == nullptr) {
-      found = make();
-      keep(weight, form, found);
-    }
+    if (found != nullptr || !keeps(weight)) return found;
+    found = make();
+    keep(weight, form, found);
     return found;
   }
 
@@ -81,6 +79,7 @@ class PreparedWeights {
   struct Entry {
     WeightForm form;
     Shape shape;
+    std::uint64_t storage;  // its id
     std::uint64_t version;
     std::shared_ptr<const void> value;
   };

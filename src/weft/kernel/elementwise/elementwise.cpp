@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -183,7 +184,8 @@ Shape common_shape(const Array& a, const Array& b) {
 
 Array unary(UnaryOp op, const Array& a, const OpScalars& scalars) {
   const ElementwiseLoop loop = loop_of<1, ScalarSide::kNone>(op, a.dtype(), scalars);
-  const Array source = a.strided();
+  std::optional<Array> copy;
+  const Array& source = strided_in(a, copy);
   Array out = Array::empty(a.shape(), result_type(op, a.dtype()), a.device());
   launch_elementwise(name_of(op), {&source}, out, loop);
   return out;
@@ -193,8 +195,10 @@ Array binary(BinaryOp op, const Array& a, const Array& b, const OpScalars& scala
   if (a.dtype() != b.dtype()) throw_types(name_of(op), a.dtype(), b.dtype());
   const ElementwiseLoop loop = loop_of<2, ScalarSide::kNone>(op, a.dtype(), scalars);
   Array out = Array::empty(common_shape(a, b), result_type(op, a.dtype()), a.device());
-  const Array left = a.strided();
-  const Array right = b.strided();
+  std::optional<Array> left_copy;
+  std::optional<Array> right_copy;
+  const Array& left = strided_in(a, left_copy);
+  const Array& right = strided_in(b, right_copy);
   launch_elementwise(name_of(op), {&left, &right}, out, loop);
   return out;
 }

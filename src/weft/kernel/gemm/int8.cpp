@@ -20,14 +20,21 @@ std::int64_t int8_round_up(std::int64_t value, std::int64_t step) {
   return (value + step - 1) / step * step;
 }
 
-// The quantised rows of a product.
+// The quantised rows of a product; those of a small one lie on the stack.
 class QuantisedRows {
  public:
-  QuantisedRows(std::int64_t rows, const Int8Matrix& weight)
-      : weight_(weight),
-        rows_(rows),
-        storage_(Storage::allocate(static_cast<std::size_t>(rows) *
-                                   (static_cast<std::size_t>(weight.depth()) + sizeof(float)))) {}
+  QuantisedRows(std::int64_t rows, const Int8Matrix& weight) : weight_(weight), rows_(rows) {
+    const std::size_t bytes =
+        static_cast<std::size_t>(rows) * (static_cast<std::size_t>(weight.depth()) + sizeof(float));
+    if (bytes <= sizeof(here_)) {
+      memory_ = here_;
+      return;
+    }
+    storage_ = Storage::allocate(bytes);
+    memory_ = static_cast<std::uint8_t*>(storage_->data());
+  }
+  QuantisedRows(const QuantisedRows&) = delete;
+  QuantisedRows& operator=(const QuantisedRows&) = delete;
 
   void fill(const float* a, std::int64_t row_step, std::int64_t begin, std::int64_t end) {
     const Int8Loops& loops = weight_.loops();
@@ -45,14 +52,14 @@ class QuantisedRows {
   }
 
  private:
-  float* scales() const { return static_cast<float*>(storage_->data()); }
-  std::uint8_t* values() const {
-    return static_cast<std::uint8_t*>(storage_->data()) + rows_ * std::int64_t{sizeof(float)};
-  }
+  float* scales() const { return static_cast<float*>(static_cast<void*>(memory_)); }
+  std::uint8_t* values() const { return memory_ + rows_ * std::int64_t{sizeof(float)}; }
 
   const Int8Matrix& weight_;
   std::int64_t rows_;
+  std::uint8_t* memory_ = nullptr;
   std::shared_ptr<Storage> storage_;
+  alignas(64) std::uint8_t here_[4096];
 };
 
 // Rows and columns [begin, end) of the product.

@@ -1,13 +1,13 @@
 #include "weft/kernel/gemm/linear.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "weft/array/dtype/half_rows.h"
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/core/flat_loops.h"
 #include "weft/kernel/core/onednn.h"
-#include "weft/kernel/core/optional_operand.h"
 #include "weft/kernel/gemm/gemm.h"
 #include "weft/kernel/gemm/gemm_half.h"
 #include "weft/kernel/gemm/int8.h"
@@ -23,6 +23,20 @@ constexpr std::int64_t kLinearBlock = 256;
 constexpr std::int64_t kBlockRows = 32;
 
 float* floats(const Array& array) { return static_cast<float*>(array.raw_data()); }
+
+// The values of `array` as one matrix; one of other than two axes is contiguous.
+struct MatrixOf {
+  explicit MatrixOf(const Array& array)
+      : columns(array.dim(-1)),
+        row_step(array.ndim() == 2 ? array.strides()[0] : columns),
+        column_step(array.ndim() == 2 ? array.strides()[1] : 1) {
+    for (int axis = 0; axis + 1 < array.ndim(); ++axis) rows *= array.shape()[axis];
+  }
+  std::int64_t rows = 1;
+  std::int64_t columns;
+  std::int64_t row_step;
+  std::int64_t column_step;
+};
 
 void linear_plain(const Array& x, const Array& weight, const Array& bias, bool relu, Array& y) {
   if (bias.defined()) {
@@ -46,7 +60,8 @@ void with_half(DType dtype, Body&& body) {
 }
 
 void linear_half(const Array& x, const Array& weight, const Array& bias, bool relu, Array& y) {
-  const Array dense_bias = dense(bias);
+  std::optional<Array> copy;
+  const Array& dense_bias = contiguous_in(bias, copy);
   with_half(y.dtype(), [&](auto zero) {
     using Half = decltype(zero);
     gemm_half({y.dim(0), y.dim(1), x.dim(1)},
@@ -57,30 +72,37 @@ void linear_half(const Array& x, const Array& weight, const Array& bias, bool re
   });
 }
 
-void linear(const Array& x, const Array& weight, const Array& bias, bool relu, Array& y) {
-  if (is_half_array(x)) {
-    linear_half(x, weight, bias, relu, y);
-    return;
-  }
-  if (x.dtype() == DType::kF64) {
-    linear_plain(x, weight, bias, relu, y);
-    return;
-  }
-  const Array dense_bias = dense(bias);
-  const GemmOperand rows{x.data<float>(), x.strides()[0], x.strides()[1]};
-  const GemmOutput out{y.data<float>(), y.dim(1), false,
-                       dense_bias.defined() ? dense_bias.data<float>() : nullptr, relu};
+void linear_f32(const Array& x, const Array& weight, const Array& bias, bool relu, Array& y) {
+  std::optional<Array> bias_copy;
+  const MatrixOf in(x);
+  const GemmOperand rows{x.data<float>(), in.row_step, in.column_step};
+  const float* const shift =
+      bias.defined() ? contiguous_in(bias, bias_copy).data<float>() : nullptr;
+  const GemmOutput out{y.data<float>(), weight.dim(0), false, shift, relu};
   if (const auto quantised = int8_weight(weight)) {
-    const Array dense_rows = rows.column_step == 1 ? x : x.contiguous();
-    gemm_int8(y.dim(0), dense_rows.data<float>(), dense_rows.strides()[0], *quantised, out);
+    std::optional<Array> copy;
+    const Array& dense = in.column_step == 1 ? x : contiguous_in(x, copy);
+    const std::int64_t step = in.column_step == 1 ? in.row_step : in.columns;
+    gemm_int8(in.rows, dense.data<float>(), step, *quantised, out);
     return;
   }
   if (const auto packed = packed_weight(weight)) {
-    gemm(y.dim(0), rows, *packed, out);
+    gemm(in.rows, rows, *packed, out);
     return;
   }
-  gemm({y.dim(0), y.dim(1), x.dim(1)}, rows,
+  gemm({in.rows, weight.dim(0), in.columns}, rows,
        {weight.data<float>(), weight.strides()[1], weight.strides()[0]}, out);
+}
+
+void linear(const Array& x, const Array& weight, const Array& bias, bool relu, Array& y) {
+  if (x.dtype() == DType::kF32) return linear_f32(x, weight, bias, relu, y);
+  if (x.ndim() != 2) {
+    const std::int64_t rows = MatrixOf(x).rows;
+    Array matrix = y.reshape({rows, weight.dim(0)});
+    return linear(x.reshape({rows, weight.dim(1)}), weight, bias, relu, matrix);
+  }
+  if (is_half_array(x)) return linear_half(x, weight, bias, relu, y);
+  linear_plain(x, weight, bias, relu, y);
 }
 
 // Columns [begin, end), a block at a time.
@@ -198,10 +220,16 @@ void relu_gradient(const Array& dy, const Array& y, Array& dx) {
 }  // namespace
 
 Array linear_forward(const Array& x, const Array& weight, const Array& bias, bool relu) {
-  const Array in = x.strided();
-  Array y = Array::empty({in.dim(0), weight.dim(0)}, in.dtype(), in.device());
-  launch("linear", {&in, &weight, &bias}, {&y}, [relu](LaunchArrays arrays, LaunchArrays out) {
-    launch_flops(2.0 * static_cast<double>(out[0].size()) * static_cast<double>(arrays[0].dim(1)));
+  std::optional<Array> copy;
+  std::optional<Array> weight_copy;
+  const Array& in = strided_in(x, copy);
+  const Array& by = strided_in(weight, weight_copy);
+  WEFT_DCHECK(in.ndim() == 2 || in.is_contiguous());
+  Shape shape = in.shape();
+  shape[shape.size() - 1] = by.dim(0);
+  Array y = Array::empty(shape, in.dtype(), in.device());
+  launch("linear", {&in, &by, &bias}, {&y}, [relu](LaunchArrays arrays, LaunchArrays out) {
+    launch_flops(2.0 * static_cast<double>(out[0].size()) * static_cast<double>(arrays[0].dim(-1)));
     linear(arrays[0], arrays[1], arrays[2], relu, out[0]);
   });
   return y;

@@ -10,8 +10,8 @@
 
 namespace weft {
 
-// x [n, in] weight^T [in, out] + bias [out] (may be undefined), then ReLU if asked: [n, out].
-// x and weight have any strides. One floating type.
+// x [..., in] weight^T [in, out] + bias [out] (may be undefined), then ReLU if asked: [..., out].
+// A weight and an x of two axes have any strides, other x are contiguous. One floating type.
 Array linear_forward(const Array& x, const Array& weight, const Array& bias, bool relu);
 
 // sums[j] (+)= sum over i of x[i][j] for x [n, out] of any strides; `sums` is contiguous.

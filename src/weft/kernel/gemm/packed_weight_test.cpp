@@ -61,6 +61,42 @@ TEST(PackedWeight, IsPackedAgainAfterAWrite) {
   EXPECT_EQ(layer(x, weight, Array()), layer(x, weight.clone(), Array()));
 }
 
+// A storage that follows that of the weight has the same first byte and may have the same version.
+TEST(PackedWeight, IsNotFoundByArraysOfOtherStorages) {
+  const Array weight = random_array({64, 32}, 2);
+  PreparedWeights prepared(std::vector<Array>{weight});
+  const PreparedWeights::Use use(&prepared);
+  ASSERT_NE(packed_weight(weight), nullptr);
+  const Array follower = Array::empty({64, 32});
+  follower.storage()->follow(weight.storage(), 0, weight.size_bytes());
+  ASSERT_EQ(follower.raw_data(), weight.raw_data());
+  EXPECT_EQ(packed_weight(follower), nullptr);
+}
+
+// x of other than two axes is one matrix, of any type.
+TEST(PackedWeight, RowsOfMoreAxesGiveTheBitsOfAMatrix) {
+  const Array values = random_array({2, 3, 5, 20}, 1);
+  const Array weights = random_array({7, 20}, 2);
+  const Array shifts = random_array({7}, 3);
+  for (const DType type : {DType::kF32, DType::kF64, DType::kBF16}) {
+    const Array x = values.to(type);
+    const Array weight = weights.to(type);
+    const Array bias = shifts.to(type);
+    const Array y = linear_forward(x, weight, bias, true);
+    EXPECT_EQ(y.shape(), (Shape{2, 3, 5, 7}));
+    const Array rows = linear_forward(x.reshape({30, 20}), weight, bias, true);
+    EXPECT_EQ(y.to(DType::kF64).to_vector<double>(), rows.to(DType::kF64).to_vector<double>());
+    const Array one = linear_forward(x.reshape({30, 20}).select(0, 4), weight, bias, true);
+    EXPECT_EQ(one.to(DType::kF64).to_vector<double>(),
+              rows.select(0, 4).to(DType::kF64).to_vector<double>());
+  }
+  EXPECT_EQ(linear_forward(Array::empty({2, 3, 0}), Array::empty({7, 0}), shifts, false)
+                .select(0, 1)
+                .select(0, 2)
+                .to_vector<float>(),
+            shifts.to_vector<float>());
+}
+
 TEST(PackedWeight, IsKeptOnlyForTheGivenWeightsAndWithinAUse) {
   const Array weight = random_array({64, 32}, 2);
   const Array other = random_array({64, 32}, 2);

@@ -1,6 +1,7 @@
 #include "weft/kernel/index/gather.h"
 
 #include <array>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -231,7 +232,8 @@ Array scatter_sum(const char* name, const Shape& shape, int axis, const Array& i
 }
 
 Array select_rows(const char* name, const Array& x, int axis, const Array& index) {
-  const Array from = x.contiguous();
+  std::optional<Array> copy;
+  const Array& from = contiguous_in(x, copy);
   Shape shape = x.shape();
   shape[axis] = index.size();
   Array y = Array::empty(shape, x.dtype(), x.device());

@@ -24,6 +24,8 @@ struct RowNormOptions {
   std::int64_t length = 1;  // of a row: the product of the last axes
   double eps = 1e-5;
   bool centered = true;  // false: root mean square
+  // Whether mean and inverse are wanted: no gradient follows without them.
+  bool statistics = true;
 };
 
 // `weight` and `bias` of `length` values may be undefined.

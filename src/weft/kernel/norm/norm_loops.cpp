@@ -159,14 +159,14 @@ void rows(const NormRows& given, std::int64_t begin, std::int64_t end) {
     double mean = 0;
     if (work.centered) {
       mean = row_moments(x, work.n, T{0}).first / count;
-      work.mean[row] = mean;
+      if (work.mean != nullptr) work.mean[row] = mean;
     }
     const TwoSums moments = row_moments(x, work.n, T(mean));
     // The second term: what the rounding of the mean costs.
     const double rest = work.centered ? moments.first / count : 0.0;
     const double variance = moments.second / count - rest * rest;
     const double inverse = 1.0 / __builtin_sqrt((variance > 0 ? variance : 0.0) + work.eps);
-    work.inverse[row] = inverse;
+    if (work.inverse != nullptr) work.inverse[row] = inverse;
     write_row(work, x, static_cast<T*>(work.y) + row * work.n, T(mean), T(inverse));
   }
 }

@@ -20,7 +20,7 @@ struct NormRows {
   const void* weight = nullptr;  // [n] or null: 1
   const void* bias = nullptr;    // [n] or null: 0
   void* y = nullptr;
-  double* mean = nullptr;  // [rows]; only if centered
+  double* mean = nullptr;  // [rows]; only if centered; null where not wanted, as inverse
   double* inverse = nullptr;
   std::int64_t n = 0;
   double eps = 0;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
@@ -46,14 +47,17 @@ void add_parts(const Array& parts, std::int64_t count, Array& sums) {
 
 NormedRows norm_rows(const Array& given, const Array& given_weight, const Array& given_bias,
                      const RowNormOptions& options) {
-  const Array x = given.strided().contiguous();
-  const Array weight = dense(given_weight);
-  const Array bias = dense(given_bias);
+  std::optional<Array> copies[3];
+  const Array& x = contiguous_in(given, copies[0]);
+  const Array& weight = contiguous_in(given_weight, copies[1]);
+  const Array& bias = contiguous_in(given_bias, copies[2]);
   const std::int64_t count = x.size() / std::max<std::int64_t>(1, options.length);
   NormedRows result;
   result.y = Array::empty(x.shape(), x.dtype(), x.device());
-  if (options.centered) result.mean = Array::empty({count}, DType::kF64, x.device());
-  result.inverse = Array::empty({count}, DType::kF64, x.device());
+  if (options.statistics) {
+    if (options.centered) result.mean = Array::empty({count}, DType::kF64, x.device());
+    result.inverse = Array::empty({count}, DType::kF64, x.device());
+  }
   launch("norm_rows", {&x, &weight, &bias}, {&result.y, &result.mean, &result.inverse},
          [options, count](LaunchArrays in, LaunchArrays out) {
            NormRows work;
@@ -61,8 +65,8 @@ NormedRows norm_rows(const Array& given, const Array& given_weight, const Array&
            work.weight = data_or_null(in[1]);
            work.bias = data_or_null(in[2]);
            work.y = out[0].raw_data();
-           if (options.centered) work.mean = out[1].data<double>();
-           work.inverse = out[2].data<double>();
+           if (out[1].defined()) work.mean = out[1].data<double>();
+           if (out[2].defined()) work.inverse = out[2].data<double>();
            work.n = options.length;
            work.eps = options.eps;
            work.centered = options.centered;

@@ -128,6 +128,19 @@ TEST(BatchNorm, OfBf16HasTheBitsOfF32RoundedOnce) {
   }
 }
 
+TEST(Norm, RowsWithoutStatisticsHaveTheSameBits) {
+  const Array x = random({37, 70}, 7);
+  const Array weight = random({70}, 9, 1.0);
+  for (const bool centered : {true, false}) {
+    const NormedRows with = norm_rows(x, weight, weight, {70, 1e-5, centered});
+    const NormedRows without = norm_rows(x, weight, weight, {70, 1e-5, centered, false});
+    EXPECT_EQ(without.y.to_vector<float>(), with.y.to_vector<float>());
+    EXPECT_TRUE(with.inverse.defined());
+    EXPECT_FALSE(without.inverse.defined());
+    EXPECT_FALSE(without.mean.defined());
+  }
+}
+
 TEST(Norm, HasTheSameBitsForAnyThreadCount) {
   const Array x = random({40, 32, 9, 9}, 7);
   const Array dy = random({40, 32, 9, 9}, 8);

@@ -1,12 +1,17 @@
 #include "weft/nn/attention.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "weft/autograd/node.h"
+#include "weft/kernel/attention/cached_attention.h"
+#include "weft/kernel/attention/rotary.h"
+#include "weft/kernel/elementwise/convert.h"
 #include "weft/nn/layer/sizes.h"
 #include "weft/op/linear.h"
 #include "weft/op/shape.h"
@@ -30,53 +35,106 @@ Tensor join_heads(const Tensor& x) {
   return reshape(transpose(x, 1, 2), {x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
 }
 
+// The same as a view of an array without gaps that stays [N, T, heads, D].
+Array by_head(const Tensor& x, std::int64_t first, std::int64_t heads, std::int64_t width) {
+  const std::int64_t row = x.dim(2);
+  return x.array().contiguous().as_strided({x.dim(0), x.dim(1), heads, width},
+                                           {x.dim(1) * row, row, width, 1},
+                                           x.size() == 0 ? 0 : first * width);
+}
+
 constexpr std::int64_t kRoomMin = 16;  // tokens
 
-// What was cached with `more` behind it, along the axis of tokens; a view of `room`.
-Array appended(const Array& cached, const Array& more, Array& room) {
-  const std::int64_t before = cached.defined() ? cached.dim(2) : 0;
-  const std::int64_t after = before + more.dim(2);
-  if (!room.defined() || room.dim(2) < after) {
-    Shape shape = more.shape();
-    shape[2] = std::max({after, 2 * before, kRoomMin});
-    Array larger = Array::empty(shape, more.dtype(), more.device());
-    if (before > 0) {
-      Array kept = larger.slice(2, 0, before);
-      kept.copy_from(cached);
+// Makes room for `more` [N, T, kv_heads, D] behind `count` tokens.
+void make_room(Array& room, std::int64_t count, const Array& more) {
+  const std::int64_t after = count + more.dim(1);
+  if (room.defined()) {
+    if (room.dim(0) != more.dim(0) || room.dim(1) != more.dim(2) || room.dim(3) != more.dim(3) ||
+        room.dtype() != more.dtype()) {
+      throw std::invalid_argument(
+          fmt::format("[attention] expected tokens as those of the cache, {} {}, got {} {}",
+                      to_string(room.shape()), to_string(room.dtype()), to_string(more.shape()),
+                      to_string(more.dtype())));
     }
-    room = larger;
+    if (room.dim(2) >= after) return;
   }
-  Array added = room.slice(2, before, after);
-  added.copy_from(more);
-  return room.slice(2, 0, after);
+  const std::int64_t tokens = std::max({after, 2 * count, kRoomMin});
+  Array larger =
+      Array::empty({more.dim(0), more.dim(2), tokens, more.dim(3)}, more.dtype(), more.device());
+  if (count > 0) larger.slice(2, 0, count).copy_from(room.slice(2, 0, count));
+  room = std::move(larger);
 }
 
-// Attention behind the cache, which then holds the new keys and values too.
-Tensor attend_cached(const Tensor& q, const Tensor& k, const Tensor& v, KeyValueCache& cache) {
+// Queries [N, T, heads, D], keys and values [N, T, kv_heads, D] of new tokens.
+struct NewTokens {
+  Array q;
+  Array k;
+  Array v;
+};
+
+// The tokens of one cache by the operation for whole arrays, which has every type.
+Tensor attend_by_op(const NewTokens& tokens, KeyValueCache& cache) {
+  const std::int64_t after = cache.tokens + tokens.k.dim(1);
+  const auto appended = [&](const Array& more, Array& room) {
+    room.slice(2, cache.tokens, after).copy_from(more.transpose(1, 2));
+    return Tensor(room.slice(2, 0, after));
+  };
+  const Tensor k = appended(tokens.k, cache.keys);
+  const Tensor v = appended(tokens.v, cache.values);
   AttentionOptions options;
   options.causal = true;
-  options.causal_offset = cache.tokens();
-  cache.keys = appended(cache.keys, k.array(), cache.key_room);
-  cache.values = appended(cache.values, v.array(), cache.value_room);
-  return attention(q, Tensor(cache.keys), Tensor(cache.values), options);
+  options.causal_offset = cache.tokens;
+  return join_heads(attention(Tensor(tokens.q.transpose(1, 2)), k, v, options));
 }
 
-// What attend(rows, cache) gives, [rows, heads, T, D], as [N, T, heads * D]: for all rows at once
-// behind the only cache, or for each row behind its own.
-template <class Attend>
-Tensor attend_each(std::int64_t rows, KeyValueCaches caches, const Attend& attend) {
-  const auto all = [](const Tensor& x) { return x; };
-  if (caches.size() == 1) return join_heads(attend(all, *caches[0]));
-  if (static_cast<std::int64_t>(caches.size()) != rows) {
-    throw std::invalid_argument(fmt::format(
-        "[attention] expected one cache or one a row, got {} for {} rows", caches.size(), rows));
-  }
+Tensor attend_by_op(const NewTokens& tokens, KeyValueCaches caches) {
+  if (caches.size() == 1) return attend_by_op(tokens, *caches[0]);
   std::vector<Tensor> parts;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const auto row = [i](const Tensor& x) { return slice(x, 0, i, i + 1); };
-    parts.push_back(join_heads(attend(row, *caches[static_cast<std::size_t>(i)])));
+  for (std::int64_t i = 0; i < tokens.q.dim(0); ++i) {
+    const auto row = [i](const Array& x) { return x.slice(0, i, i + 1); };
+    parts.push_back(attend_by_op({row(tokens.q), row(tokens.k), row(tokens.v)},
+                                 *caches[static_cast<std::size_t>(i)]));
   }
   return concat(parts, 0);
+}
+
+// bf16 and f16 are turned in f32.
+Array turned_by(const Array& x, const RotaryRun& run) {
+  if (size_of(x.dtype()) >= sizeof(float)) return rotary_turn(x, run);
+  return convert(rotary_turn(convert(x, DType::kF32), run), x.dtype());
+}
+
+void check_caches(const Tensor& x, KeyValueCaches caches) {
+  const auto count = static_cast<std::int64_t>(caches.size());
+  if (count == 1 || (count > 1 && count == x.dim(0))) return;
+  throw std::invalid_argument(fmt::format(
+      "[attention] expected one cache or one a row, got {} for {} rows", count, x.dim(0)));
+}
+
+// Attention [N, T, heads D] behind the cache, or of each row behind its own; the new keys and
+// values are then in it.
+Tensor attend_cached(const NewTokens& tokens, KeyValueCaches caches,
+                     std::initializer_list<const Tensor*> from) {
+  const std::int64_t rows = caches.size() == 1 ? tokens.k.dim(0) : 1;
+  const Array row_k = rows == tokens.k.dim(0) ? tokens.k : tokens.k.slice(0, 0, rows);
+  for (KeyValueCache* const cache : caches) {
+    make_room(cache->keys, cache->tokens, row_k);
+    make_room(cache->values, cache->tokens, row_k);
+  }
+  Tensor y;
+  if (tokens.q.dtype() == DType::kF32) {
+    std::vector<CachedTokens> cached;
+    cached.reserve(caches.size());
+    for (KeyValueCache* const cache : caches) {
+      cached.push_back({&cache->keys, &cache->values, cache->tokens});
+    }
+    y = unrecorded("cached_attention", cached_attention(tokens.q, tokens.k, tokens.v, cached),
+                   from);
+  } else {
+    y = attend_by_op(tokens, caches);
+  }
+  for (KeyValueCache* const cache : caches) cache->tokens += tokens.k.dim(1);
+  return y;
 }
 
 }  // namespace
@@ -141,12 +199,11 @@ Tensor GptAttention::forward(const Tensor& x) {
 
 Tensor GptAttention::forward_cached(const Tensor& x, KeyValueCaches caches) {
   const NoGrad no_grad;
-  const Tensor qkv = split_heads(in_->forward(x), 3 * heads_);
-  return out_->forward(attend_each(x.dim(0), caches, [&](const auto& rows, KeyValueCache& cache) {
-    const Tensor own = rows(qkv);
-    const auto part = [&](std::int64_t i) { return slice(own, 1, i * heads_, (i + 1) * heads_); };
-    return attend_cached(part(0), part(1), part(2), cache);
-  }));
+  check_caches(x, caches);
+  const Tensor qkv = in_->forward(x);
+  const std::int64_t width = x.dim(2) / heads_;
+  const auto part = [&](std::int64_t i) { return by_head(qkv, i * heads_, heads_, width); };
+  return out_->forward(attend_cached({part(0), part(1), part(2)}, caches, {&qkv}));
 }
 
 LlamaAttention::LlamaAttention(const LlamaAttentionShape& shape) : shape_(shape) {
@@ -167,31 +224,37 @@ LlamaAttention::LlamaAttention(const LlamaAttentionShape& shape) : shape_(shape)
   o_ = part("o_proj", shape.width);
 }
 
-Tensor LlamaAttention::turned(const Tensor& y, std::int64_t heads, std::int64_t first_place) const {
+Tensor LlamaAttention::turned(const Tensor& y, std::int64_t heads) const {
   const Tensor by_head = reshape(y, {y.dim(0), y.dim(1), heads, y.dim(2) / heads});
-  return transpose(rotary(by_head, {.base = shape_.rotary_base, .first_place = first_place}), 1, 2);
+  return transpose(rotary(by_head, {.base = shape_.rotary_base}), 1, 2);
 }
 
 Tensor LlamaAttention::forward(const Tensor& x) {
   AttentionOptions options;
   options.causal = true;
   const Tensor y =
-      attention(turned(q_->forward(x), shape_.heads, 0), turned(k_->forward(x), shape_.kv_heads, 0),
+      attention(turned(q_->forward(x), shape_.heads), turned(k_->forward(x), shape_.kv_heads),
                 split_heads(v_->forward(x), shape_.kv_heads), options);
   return o_->forward(join_heads(y));
 }
 
 Tensor LlamaAttention::forward_cached(const Tensor& x, KeyValueCaches caches) {
   const NoGrad no_grad;
-  const Tensor q = q_->forward(x);
-  const Tensor k = k_->forward(x);
+  check_caches(x, caches);
+  const std::int64_t width = shape_.width / shape_.heads;
+  RotaryRun run{.base = shape_.rotary_base, .first_place = caches[0]->tokens};
+  for (const KeyValueCache* const cache : caches) {
+    if (caches.size() > 1) run.row_places.push_back(cache->tokens);
+  }
+  const auto turned = [&](Linear& layer, std::int64_t heads) {
+    const Tensor y = layer.forward(x);
+    return unrecorded("rotary", turned_by(by_head(y, 0, heads, width), run), {&y});
+  };
+  const Tensor q = turned(*q_, shape_.heads);
+  const Tensor k = turned(*k_, shape_.kv_heads);
   const Tensor v = v_->forward(x);
-  return o_->forward(attend_each(x.dim(0), caches, [&](const auto& rows, KeyValueCache& cache) {
-    const std::int64_t place = cache.tokens();
-    return attend_cached(turned(rows(q), shape_.heads, place),
-                         turned(rows(k), shape_.kv_heads, place),
-                         split_heads(rows(v), shape_.kv_heads), cache);
-  }));
+  return o_->forward(attend_cached({q.array(), k.array(), by_head(v, 0, shape_.kv_heads, width)},
+                                   caches, {&q, &k, &v}));
 }
 
 }  // namespace weft

@@ -260,6 +260,53 @@ TEST(LanguageModel, TextsOfDifferentLengthsTogetherGiveTheBitsOfEachAlone) {
   }
 }
 
+// Layers of other types than f32 go by the operation for whole arrays.
+TEST(LanguageModel, CachedStepsOfOtherTypesGiveTheValuesOfTheWholeText) {
+  const auto with_type = [](Module& layer, DType type) {
+    std::vector<Tensor> cast_to;
+    for (const Tensor& parameter : layer.parameters()) {
+      cast_to.emplace_back(parameter.array().to(type));
+    }
+    layer.replace_parameters(cast_to);
+  };
+  for (const DType type : {DType::kF64, DType::kBF16}) {
+    SCOPED_TRACE(to_string(type));
+    GptAttention gpt(16, 2, 0.0);
+    LlamaAttention llama({.width = 16, .heads = 4, .kv_heads = 2});
+    for (Module* const layer : {static_cast<Module*>(&gpt), static_cast<Module*>(&llama)}) {
+      layer->initialize(5);
+      with_type(*layer, type);
+      const Array x = random_array({2, 6, 16}, 1).to(type);
+      const Array whole = layer->forward(Tensor(x)).array().to(DType::kF32);
+      KeyValueCache rows[2];
+      KeyValueCache* const caches[] = {&rows[0], &rows[1]};
+      for (std::int64_t at = 0; at < 6; ++at) {
+        const Tensor part(x.slice(1, at, at + 1));
+        const Tensor y =
+            layer == &gpt ? gpt.forward_cached(part, caches) : llama.forward_cached(part, caches);
+        EXPECT_EQ(y.dtype(), type);
+        expect_near(y.array().to(DType::kF32), whole.slice(1, at, at + 1),
+                    type == DType::kF64 ? 1e-6 : 2e-2);
+      }
+    }
+  }
+}
+
+TEST(LanguageModel, ACacheOfOtherTokensIsRefused) {
+  GptAttention layer(16, 2, 0.0);
+  layer.initialize(5);
+  KeyValueCache cache;
+  KeyValueCache* const caches[] = {&cache};
+  layer.forward_cached(Tensor(Array::zeros({2, 3, 16})), caches);
+  EXPECT_THROW(layer.forward_cached(Tensor(Array::zeros({1, 1, 16})), caches),
+               std::invalid_argument);
+  EXPECT_EQ(cache.tokens, 3);
+  KeyValueCache other;
+  KeyValueCache* const two[] = {&cache, &other};
+  EXPECT_THROW(layer.forward_cached(Tensor(Array::zeros({3, 1, 16})), two), std::invalid_argument);
+  EXPECT_THROW(layer.forward_cached(Tensor(Array::zeros({0, 1, 16})), {}), std::invalid_argument);
+}
+
 TEST(LanguageModel, LogitsDoNotDependOnLaterTokens) {
   for (const char* name : {"char_gpt", "llama", "lstm_lm"}) {
     SCOPED_TRACE(name);

@@ -231,6 +231,25 @@ TEST_P(OpContract, AgreesWithTheReferenceInF32) {
   });
 }
 
+// Operations that save nothing may take another way to the output.
+TEST_P(OpContract, GivesTheSameBitsWithoutAHistory) {
+  const auto same = [](const Array& x) { return x; };
+  each_sample([&](const OpSample& sample) {
+    for (const Relayout layout : {Relayout(same), Relayout(transposed), Relayout(every_second)}) {
+      for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16}) {
+        const std::vector<Array> inputs =
+            map_floats(sample.inputs, [&](const Array& x) { return layout(x.to(dtype)); });
+        if (refuses(sample, inputs)) continue;
+        const Array with = sample.apply(leaves_of(inputs)).array();
+        const NoGrad no_grad;
+        const Array without = sample.apply(leaves_of(inputs)).array();
+        ASSERT_EQ(without.dtype(), with.dtype());
+        expect_close(without, with, 0);
+      }
+    }
+  });
+}
+
 // Against the reference at the rounded inputs: a few roundings of the result.
 TEST_P(OpContract, AgreesWithTheReferenceInHalfPrecision) {
   bool refused = false;

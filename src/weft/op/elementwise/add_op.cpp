@@ -20,8 +20,9 @@ Tensor add(const Tensor& a, const Tensor& b) {
   const bool blocked = !a.array().is_strided() || !b.array().is_strided();
   Array y = blocked && a.shape() == b.shape() ? add_in_order(a.array(), b.array())
                                               : binary(op, a.array(), b.array());
+  if (!recording({&a, &b})) return unrecorded("add", std::move(y), {&a, &b});
   return record(
-      "add", y, {&a, &b},
+      "add", std::move(y), {&a, &b},
       [shape_a = a.shape(), shape_b = b.shape()](const Array& dy, const InputGradients& dx) {
         if (dx.needs(0)) add_summed(dx, 0, dy, shape_a);
         if (dx.needs(1)) add_summed(dx, 1, dy, shape_b);

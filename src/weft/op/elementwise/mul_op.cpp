@@ -17,8 +17,9 @@ Tensor mul(const Tensor& a, const Tensor& b) {
   // On bool, as in NumPy: and.
   const BinaryOp op = a.dtype() == DType::kBool ? BinaryOp::kMinimum : BinaryOp::kMul;
   Array y = binary(op, a.array(), b.array());
+  if (!recording({&a, &b})) return unrecorded("mul", std::move(y), {&a, &b});
   return record(
-      "mul", y, {&a, &b},
+      "mul", std::move(y), {&a, &b},
       [x = a.array(), z = b.array()](const Array& dy, const InputGradients& dx) {
         if (dx.needs(0)) add_summed(dx, 0, binary(BinaryOp::kMul, dy, z), x.shape());
         if (dx.needs(1)) add_summed(dx, 1, binary(BinaryOp::kMul, dy, x), z.shape());

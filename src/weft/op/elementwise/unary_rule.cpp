@@ -9,14 +9,17 @@
 namespace weft {
 
 Tensor apply_rule(const UnaryRule& rule, const Tensor& x, const OpScalars& scalars) {
-  const Tensor a = floating_operand(rule.name, x);
-  Array y = unary(rule.forward, a.array(), scalars);
-  const Array saved = rule.saves_output ? y : a.array();
+  if (!x.defined() || !is_floating(x.dtype())) {
+    return apply_rule(rule, floating_operand(rule.name, x), scalars);
+  }
+  Array y = unary(rule.forward, x.array(), scalars);
   if (op_tracing()) {
     trace_attributes(rule.name, {{"scalars", {scalars.begin(), scalars.end()}}});
   }
+  if (!recording({&x})) return unrecorded(rule.name, std::move(y), {&x});
+  const Array saved = rule.saves_output ? y : x.array();
   return record(
-      rule.name, std::move(y), {&a},
+      rule.name, std::move(y), {&x},
       [&rule, saved, scalars](const Array& dy, const InputGradients& dx) {
         dx.add(0, binary(rule.gradient, dy, saved, scalars));
       },

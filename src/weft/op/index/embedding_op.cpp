@@ -64,6 +64,7 @@ Tensor embedding(const Tensor& table, const IndexOperand& tokens, const Embeddin
   if (op_tracing()) {
     trace_attributes("embedding", {{"tokens", {}, tokens.array()}});
   }
+  if (!recording({&table, &kept})) return unrecorded("embedding", std::move(y), {&table, &kept});
   return record(
       "embedding", std::move(y), {&table, &kept},
       [=, shape = table.shape()](const Array& dy, const InputGradients& dx) {

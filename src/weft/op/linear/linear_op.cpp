@@ -1,6 +1,7 @@
 // linear: y = x weight^T + bias, then the activation a: with g = dy a'(y), dx = g weight,
 // dweight = g^T x, dbias = the sum of g's rows.
 #include <algorithm>
+#include <optional>
 
 #include "weft/autograd/op_trace.h"
 #include "weft/kernel/gemm/linear.h"
@@ -86,19 +87,21 @@ void run_linear_tensors(const LinearSaved& saved, const Tensor& dy, const Tensor
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
   check_linear(x, weight, bias);
+  const bool relu = activation == Activation::kRelu;
+  if (op_tracing()) trace_attributes("linear", {{"relu", {relu ? 1.0 : 0.0}}});
+  if (!recording({&x, &weight, &bias})) {
+    std::optional<Array> copy;
+    const Array& rows =
+        x.ndim() == 2 ? strided_in(x.array(), copy) : contiguous_in(x.array(), copy);
+    return unrecorded("linear", linear_forward(rows, weight.array(), bias.array(), relu),
+                      {&x, &weight, &bias});
+  }
   const Array rows = x.array().strided().reshape({rows_of(x.shape()), weight.dim(1)});
   const Array w = weight.array().strided();
-  const Array y = linear_forward(rows, w, bias.array(), activation == Activation::kRelu);
+  const Array y = linear_forward(rows, w, bias.array(), relu);
   Shape shape = x.shape();
   shape[shape.size() - 1] = weight.dim(0);
-  if (op_tracing()) {
-    trace_attributes("linear", {{"relu", {activation == Activation::kRelu ? 1.0 : 0.0}}});
-  }
-  // Where nothing is recorded, copies would only take time, a good part of that of small products.
-  LinearSaved saved;
-  if (recording({&x, &weight, &bias})) {
-    saved = {rows, w, activation == Activation::kRelu ? y : Array()};
-  }
+  const LinearSaved saved{rows, w, relu ? y : Array()};
   return record(
       "linear", y.reshape(shape), {&x, &weight, &bias},
       [saved](const Array& dy, const InputGradients& dx) { run_linear_backward(saved, dy, dx); },

@@ -34,6 +34,18 @@ void check_row_norm(const char* op, const Tensor& x, int axes, const RowNorm& no
   }
 }
 
+// The output alone.
+Array normed(const Tensor& x, std::int64_t length, const RowNorm& norm) {
+  const RowNormOptions options{length, norm.eps, norm.centered, false};
+  if (x.dtype() == DType::kF32 || x.dtype() == DType::kF64) {
+    return norm_rows(x.array(), norm.weight.array(), norm.bias.array(), options).y;
+  }
+  return convert(norm_rows(computed(x.array()), computed(norm.weight.array()),
+                           computed(norm.bias.array()), options)
+                     .y,
+                 x.dtype());
+}
+
 // What the gradients need.
 struct RowNormSaved {
   Array x;
@@ -81,6 +93,12 @@ void run_row_norm_tensor_backward(const RowNormSaved& saved, int axes, const Ten
 Tensor row_norm(const char* op, const Tensor& x, int axes, const RowNorm& norm) {
   check_row_norm(op, x, axes, norm);
   const Shape inner = inner_shape(x, axes);
+  if (op_tracing()) {
+    trace_attributes(op, {{"axes", {static_cast<double>(axes)}}, {"eps", {norm.eps}}});
+  }
+  if (!recording({&x, &norm.weight, &norm.bias})) {
+    return unrecorded(op, normed(x, inner.num_elements(), norm), {&x, &norm.weight, &norm.bias});
+  }
   RowNormSaved saved{
       x.array(), norm.weight.array(), {}, {inner.num_elements(), norm.eps, norm.centered}};
   NormedRows forward = norm_rows(computed(saved.x), computed(saved.weight),
@@ -88,9 +106,6 @@ Tensor row_norm(const char* op, const Tensor& x, int axes, const RowNorm& norm) 
   Array y = convert(forward.y, x.dtype());
   forward.y = Array();
   saved.statistics = std::move(forward);
-  if (op_tracing()) {
-    trace_attributes(op, {{"axes", {static_cast<double>(axes)}}, {"eps", {norm.eps}}});
-  }
   return record(
       op, std::move(y), {&x, &norm.weight, &norm.bias},
       [saved, inner](const Array& dy, const InputGradients& dx) {

@@ -1,0 +1,117 @@
+#include "weft/kernel/attention/cached_attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "weft/base/parallel.h"
+#include "weft/kernel/attention/attention.h"
+#include "weft/kernel/core/test_random_array.h"
+
+namespace weft::cached_attention_test {
+namespace {
+
+constexpr float kUntouched = -12345.0F;
+
+struct Sizes {
+  std::int64_t batch;
+  std::int64_t heads;
+  std::int64_t kv_heads;
+  std::int64_t cached;
+  std::int64_t fresh;
+  std::int64_t width;
+};
+
+// Keys or values of all tokens, [B, tokens, kv_heads, D]; the room of the first `cached` of them.
+Array room_of(const Array& all, std::int64_t cached, std::int64_t capacity) {
+  Array room = Array::full({all.dim(0), all.dim(2), capacity, all.dim(3)}, double{kUntouched});
+  room.slice(2, 0, cached).copy_from(all.slice(1, 0, cached).transpose(1, 2));
+  return room;
+}
+
+// What attention_forward() gives for the last tokens, as [B, T, heads D].
+std::vector<float> whole(const Array& q, const Array& k, const Array& v, std::int64_t cached) {
+  AttentionRun run;
+  run.causal = true;
+  run.causal_offset = cached;
+  run.scale = 1.0 / std::sqrt(static_cast<double>(q.dim(3)));
+  return attention_forward({q, k, v, {}, {}}, run).output.to_vector<float>();
+}
+
+// The tokens that were appended are there, and the room behind them is as it was.
+void expect_appended(const Array& room, const Array& all) {
+  const std::int64_t tokens = all.dim(1);
+  EXPECT_EQ(room.slice(2, 0, tokens).transpose(1, 2).to_vector<float>(), all.to_vector<float>());
+  for (const float value : room.slice(2, tokens, {}).to_vector<float>()) {
+    ASSERT_EQ(value, kUntouched);
+  }
+}
+
+const std::vector<Sizes> kSizes = {
+    {1, 4, 4, 60, 1, 32}, {1, 4, 2, 0, 1, 16}, {2, 6, 2, 200, 1, 64}, {1, 3, 1, 17, 5, 8},
+    {3, 2, 2, 0, 30, 32}, {1, 2, 2, 9, 2, 17}, {2, 2, 1, 5, 0, 16}};
+
+TEST(CachedAttention, GivesTheBitsOfTheWholeAndAppends) {
+  for (const int threads : {1, 3}) {
+    set_thread_count(threads);
+    for (const Sizes& s : kSizes) {
+      SCOPED_TRACE(testing::Message() << "cached " << s.cached << ", width " << s.width);
+      const std::int64_t tokens = s.cached + s.fresh;
+      // As one layer gives them: side by side.
+      const Array packed = random_array({s.batch, s.fresh, s.heads + 2 * s.kv_heads, s.width}, 1);
+      const Array q = packed.slice(2, 0, s.heads);
+      Array k = random_array({s.batch, tokens, s.kv_heads, s.width}, 2);
+      Array v = random_array({s.batch, tokens, s.kv_heads, s.width}, 3);
+      const Array fresh_k = packed.slice(2, s.heads, s.heads + s.kv_heads);
+      const Array fresh_v = packed.slice(2, s.heads + s.kv_heads, {});
+      k.slice(1, s.cached, tokens).copy_from(fresh_k);
+      v.slice(1, s.cached, tokens).copy_from(fresh_v);
+      Array keys = room_of(k, s.cached, tokens + 3);
+      Array values = room_of(v, s.cached, tokens + 3);
+      const std::uint64_t version = keys.storage()->version();
+      const CachedTokens cache{&keys, &values, s.cached};
+      const Array y = cached_attention(q, fresh_k, fresh_v, {&cache, 1});
+      EXPECT_EQ(y.shape(), (Shape{s.batch, s.fresh, s.heads * s.width}));
+      EXPECT_EQ(y.to_vector<float>(), whole(q, k, v, s.cached));
+      EXPECT_GT(keys.storage()->version(), version);
+      expect_appended(keys, k);
+      expect_appended(values, v);
+    }
+  }
+  set_thread_count(1);
+}
+
+TEST(CachedAttention, TextsOfSeveralLengthsHaveTheBitsOfEachAlone) {
+  const std::vector<std::int64_t> cached = {7, 0, 40, 3};
+  const auto texts = static_cast<std::int64_t>(cached.size());
+  const Array q = random_array({texts, 2, 4, 16}, 1);
+  const Array k = random_array({texts, 2, 2, 16}, 2);
+  const Array v = random_array({texts, 2, 2, 16}, 3);
+  std::vector<Array> rooms;
+  std::vector<Array> alone;
+  for (std::size_t i = 0; i < cached.size(); ++i) {
+    for (const std::uint64_t seed : {4U, 5U}) {
+      rooms.push_back(random_array({1, 2, 48, 16}, seed + 2 * i));
+      alone.push_back(rooms.back().clone());
+    }
+  }
+  std::vector<CachedTokens> caches;
+  for (std::size_t i = 0; i < cached.size(); ++i) {
+    caches.push_back({&rooms[2 * i], &rooms[2 * i + 1], cached[i]});
+  }
+  const Array y = cached_attention(q, k, v, caches);
+  for (std::int64_t i = 0; i < texts; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const auto row = [i](const Array& x) { return x.slice(0, i, i + 1); };
+    const CachedTokens own{&alone[2 * at], &alone[2 * at + 1], cached[at]};
+    const Array want = cached_attention(row(q), row(k), row(v), {&own, 1});
+    EXPECT_EQ(row(y).to_vector<float>(), want.to_vector<float>()) << i;
+    EXPECT_EQ(rooms[2 * at].to_vector<float>(), alone[2 * at].to_vector<float>()) << i;
+    EXPECT_EQ(rooms[2 * at + 1].to_vector<float>(), alone[2 * at + 1].to_vector<float>()) << i;
+  }
+}
+
+}  // namespace
+}  // namespace weft::cached_attention_test
