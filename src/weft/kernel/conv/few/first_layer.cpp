@@ -115,11 +115,14 @@ void forward(const Plan& plan, const Array& x, const Array& weight, const std::v
         const std::int64_t block = panel * kPanel / kBlock;
         for (std::int64_t r = first_row; r < std::min(plan.y[2], first_row + kBandRows); ++r) {
           convolve(FirstLayerRow<T>{
-              padded + (r - first_row) * plan.geometry.stride[0] * plan.width, plan.taps.data(),
-              plan.depth, plan.geometry.stride[1], weights + panel * plan.depth * kPanel,
-              plan.depth * kPanel, std::min(at_once, plan.panels - panel),
-              bias.data() + panel * kPanel, relu, plan.y[3],
-              results + block * block_step + r * plan.y[3] * kBlock, block_step,
+              {padded + (r - first_row) * plan.geometry.stride[0] * plan.width, plan.taps.data(),
+               plan.depth, plan.geometry.stride[1], weights + panel * plan.depth * kPanel,
+               plan.depth * kPanel, std::min(at_once, plan.panels - panel)},
+              bias.data() + panel * kPanel,
+              relu,
+              plan.y[3],
+              results + block * block_step + r * plan.y[3] * kBlock,
+              block_step,
               std::min(at_once * kPanel / kBlock, plan.y[1] / kBlock - block)});
         }
       }

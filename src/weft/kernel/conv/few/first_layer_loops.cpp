@@ -20,7 +20,6 @@ constexpr std::int64_t kBlock = kFirstLayerBlock;
 constexpr int kPanelVecs = kPanel / kVec;
 constexpr int kPanels = kPanelVecs == 1 ? 2 : 1;
 constexpr int kPixels = kVec == 8 ? 6 : 12;
-constexpr std::int64_t kVecBlocks = kVec / kBlock;
 
 using Block = Bf16Lanes<kBlock>::Floats;
 
@@ -29,34 +28,39 @@ inline void store_block(float* to, const Block& value) {
 }
 inline void store_block(std::uint16_t* to, const Block& value) { store_bf16<kBlock>(to, value); }
 
-// The results of one pixel, the first of which are register v's.
+// Writes the results of sums [pixel][filter] of `count` pixels from `first` on.
 template <class T>
-inline void store_results(const FirstLayerRow<T>& row, std::int64_t pixel, int v, const Vec& sum) {
-  const Vec value = sum + load(row.bias + v * kVec);
-  const Vec result = row.relu ? positive(value) : value;
-  for (std::int64_t i = 0; i < kVecBlocks; ++i) {
-    const std::int64_t block = v * kVecBlocks + i;
-    if (block >= row.blocks) return;
-    Block part;
-    __builtin_memcpy(&part, reinterpret_cast<const char*>(&result) + i * std::int64_t{sizeof part},
-                     sizeof part);
-    store_block(row.y + block * row.block_step + pixel * kBlock, part);
+void store_results(const FirstLayerRow<T>& row, std::int64_t first, std::int64_t count,
+                   std::int64_t filters, const float* sums) {
+  const Block zero = {};
+  for (std::int64_t block = 0; block < row.blocks; ++block) {
+    Block bias;
+    __builtin_memcpy(&bias, row.bias + block * kBlock, sizeof bias);
+    const float* from = sums + block * kBlock;
+    T* to = row.y + block * row.block_step + first * kBlock;
+    for (std::int64_t i = 0; i < count; ++i, from += filters, to += kBlock) {
+      Block value;
+      __builtin_memcpy(&value, from, sizeof value);
+      value += bias;
+      if (row.relu) value = value < zero ? zero : value;  // NaN stays NaN
+      store_block(to, value);
+    }
   }
 }
 
-// kCount pixels from `first` on.
-template <int kCount, int kVecs, class T>
-void convolve_pixels(const FirstLayerRow<T>& row, std::int64_t first) {
+// to[pixel][filter] of kCount pixels from `first` on.
+template <int kCount, int kVecs>
+void sum_pixels(const FirstLayerSums& work, std::int64_t first, float* to) {
   Vec sum[kCount][kVecs] = {};
-  const float* const x = row.x + first * row.stride;
-  const float* weights = row.weights;
-  const std::int64_t stride = row.stride;
-  for (std::int64_t k = 0; k < row.depth; ++k, weights += kPanel) {
-    const float* const from = x + row.taps[k];
+  const float* const x = work.x + first * work.stride;
+  const float* weights = work.weights;
+  const std::int64_t stride = work.stride;
+  for (std::int64_t k = 0; k < work.depth; ++k, weights += kPanel) {
+    const float* const from = x + work.taps[k];
     Vec filters[kVecs];
 #pragma GCC unroll 2
     for (int v = 0; v < kVecs; ++v) {
-      filters[v] = load(weights + v / kPanelVecs * row.weights_next + v % kPanelVecs * kVec);
+      filters[v] = load(weights + v / kPanelVecs * work.weights_next + v % kPanelVecs * kVec);
     }
 #pragma GCC unroll 12
     for (int i = 0; i < kCount; ++i) {
@@ -68,35 +72,37 @@ void convolve_pixels(const FirstLayerRow<T>& row, std::int64_t first) {
 #pragma GCC unroll 12
   for (int i = 0; i < kCount; ++i) {
 #pragma GCC unroll 2
-    for (int v = 0; v < kVecs; ++v) store_results(row, first + i, v, sum[i][v]);
+    for (int v = 0; v < kVecs; ++v) store(to + (i * kVecs + v) * kVec, sum[i][v]);
   }
 }
 
 // `count` <= kCount of them.
-template <int kCount, int kVecs, class T>
-void any_pixels(const FirstLayerRow<T>& row, std::int64_t first, std::int64_t count) {
+template <int kCount, int kVecs>
+void sum_any_pixels(const FirstLayerSums& work, std::int64_t first, std::int64_t count, float* to) {
   if (count == kCount) {
-    convolve_pixels<kCount, kVecs>(row, first);
+    sum_pixels<kCount, kVecs>(work, first, to);
   } else if constexpr (kCount > 1) {
-    any_pixels<kCount - 1, kVecs>(row, first, count);
+    sum_any_pixels<kCount - 1, kVecs>(work, first, count, to);
   }
 }
 
 // In groups of about equal size, because a small one keeps the multipliers waiting.
 template <int kVecs, class T>
 void all_pixels(const FirstLayerRow<T>& row) {
+  float sums[kPixels * kVecs * kVec];
   for (std::int64_t done = 0; done < row.pixels;) {
     const std::int64_t left = row.pixels - done;
     const std::int64_t groups = (left + kPixels - 1) / kPixels;
     const std::int64_t count = (left + groups - 1) / groups;
-    any_pixels<kPixels, kVecs>(row, done, count);
+    sum_any_pixels<kPixels, kVecs>(row.sums, done, count, sums);
+    store_results(row, done, count, kVecs * kVec, sums);
     done += count;
   }
 }
 
 template <class T>
 void convolve(const FirstLayerRow<T>& row) {
-  if (row.panels < kPanels) {
+  if (row.sums.panels < kPanels) {
     all_pixels<kPanelVecs>(row);
   } else {
     all_pixels<kPanelVecs * kPanels>(row);

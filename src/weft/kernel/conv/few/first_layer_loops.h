@@ -12,11 +12,9 @@ namespace weft {
 inline constexpr std::int64_t kFirstLayerPanel = 16;
 inline constexpr std::int64_t kFirstLayerBlock = 8;
 
-// A row of results of one panel of filters, or of as many as FirstLayerLoops::panels:
-// y[filter / 8 * block_step + pixel * 8 + filter % 8] = bias[filter] + sum over k of
-// weights[filter / 16 * weights_next + k * 16 + filter % 16] * x[taps[k] + pixel * stride].
-template <class T>
-struct FirstLayerRow {
+// The sums over k of weights[filter / 16 * weights_next + k * 16 + filter % 16] * x[taps[k] + pixel
+// * stride] for one panel of filters, or for as many as FirstLayerLoops::panels.
+struct FirstLayerSums {
   const float* x;
   const std::int64_t* taps;
   std::int64_t depth;
@@ -24,6 +22,12 @@ struct FirstLayerRow {
   const float* weights;
   std::int64_t weights_next;
   std::int64_t panels;
+};
+
+// A row of results: y[filter / 8 * block_step + pixel * 8 + filter % 8] = sum + bias[filter].
+template <class T>
+struct FirstLayerRow {
+  FirstLayerSums sums;
   const float* bias;
   bool relu;
   std::int64_t pixels;
