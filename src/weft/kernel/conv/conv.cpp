@@ -71,11 +71,10 @@ ConvKernel kernel_of(DType dtype, const Shape& x, const Shape& weight,
 // Whether the kernels take arrays of bf16 as they are, for the results and for all gradients.
 bool forward_takes_bf16(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
   const ConvKernel kernel = kernel_of(DType::kBF16, x, weight, geometry);
-  return kernel == ConvKernel::kFirstLayer ||
-         (kernel == ConvKernel::kWinograd && winograd::applies_to_bf16(x, weight, geometry));
+  return kernel == ConvKernel::kFirstLayer || kernel == ConvKernel::kWinograd;
 }
 bool backward_takes_bf16(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
-  return winograd::applies_to_bf16(x, weight, geometry);
+  return winograd::applies(x, weight, geometry);
 }
 
 // Elsewhere bf16 and f16 compute in f32 and round once.

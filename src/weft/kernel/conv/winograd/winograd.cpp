@@ -52,21 +52,22 @@ Matrices<float> results_beside(const Matrices<WinogradHalf>& /*tiles*/, std::int
   return {panels, rows};
 }
 
-template <class T>
+template <class Image>
 void write_input_gradients(const Backward& work, const Group& group, std::int64_t first,
                            std::int64_t panels, const Matrices<float>& results) {
   const WinogradPlan& plan = work.plan;
   const WinogradTiles tiles = plan.tiles_of(group);
-  const bool rounded = sizeof(T) < sizeof(float);
-  for_each_image(
-      plan, group, panels, [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
-        const Values<float> strip(rounded ? winograd_strip_floats(tiles, plan.x[3]) : 0);
-        transforms<T>().input_gradient(results.panel(panel, tile), tiles,
-                                       image_of<T>(work.dx, image), first + panel, strip.data());
-      });
+  const bool rounded = sizeof(Image) < sizeof(float);
+  for_each_image(plan, group, panels,
+                 [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
+                   const Values<float> strip(rounded ? winograd_strip_floats(tiles, plan.x[3]) : 0);
+                   transforms<Image, float>().input_gradient(results.panel(panel, tile), tiles,
+                                                             image_of<Image>(work.dx, image),
+                                                             first + panel, strip.data());
+                 });
 }
 
-template <class T>
+template <class Image, class T>
 void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeightGradients& out) {
   const WinogradPlan& plan = work.plan;
   const bool wants_weight = work.x.defined();
@@ -97,14 +98,14 @@ void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeig
       if (chunk == 0 || groups.size() > 1) {
         // Both gradients read these.
         const LaunchPart part("conv2d_gradient_tiles");
-        transform_gradients(work, group, chunk == 0, gradients);
+        transform_gradients<Image>(work, group, chunk == 0, gradients);
         clear_row(gradients, plan.out_panels, count);
       }
       const double flops = plan.gradient_flops() * static_cast<double>(panels * count);
       if (wants_weight) {
         const LaunchPart part("conv2d_weight_gradient");
         launch_flops(flops);
-        transform_inputs(plan, group, work.x, first, panels, tiles);
+        transform_inputs<Image>(plan, group, work.x, first, panels, tiles);
         clear_row(tiles, panels, count);
         multiply_transposed<T>({tiles, panels}, {gradients, plan.out_panels}, rows, i > 0, sums);
       }
@@ -112,7 +113,7 @@ void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeig
       const LaunchPart part("conv2d_data_gradient");
       launch_flops(flops);
       multiply(gradients, plan.out_panels, weights, panels, count, results);
-      write_input_gradients<T>(work, group, first, panels, results);
+      write_input_gradients<Image>(work, group, first, panels, results);
     }
     if (wants_weight) {
       const LaunchPart part("conv2d_weight_gradient");
@@ -131,7 +132,7 @@ struct Forward {
   const Array& y;  // blocked
 };
 
-template <class T>
+template <class Image, class T>
 void forward_chunks(const Forward& work) {
   const WinogradPlan& plan = work.plan;
   const Chunks chunks(plan.out_panels, panel_bytes<T>(plan.in_panels));
@@ -156,20 +157,28 @@ void forward_chunks(const Forward& work) {
       tiles.use_rows(count);
       results.use_rows(count);
       if (chunk == 0 || groups.size() > 1) {
-        transform_inputs(plan, group, work.x, 0, plan.in_panels, tiles);
+        transform_inputs<Image>(plan, group, work.x, 0, plan.in_panels, tiles);
       }
       multiply(tiles, plan.in_panels, *weights, panels, count, results);
-      for_each_image(plan, group, panels,
-                     [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
-                       transforms<T>().output(results.panel(panel, tile), plan.tiles_of(group),
+      for_each_image(
+          plan, group, panels, [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
+            transforms<Image, float>().output(results.panel(panel, tile), plan.tiles_of(group),
                                               {work.bias + (first + panel) * kPanel, work.relu},
-                                              image_of<T>(work.y, image), first + panel);
-                     });
+                                              image_of<Image>(work.y, image), first + panel);
+          });
     }
   }
 }
 
-bool is_half(const Array& array) { return array.dtype() == DType::kBF16; }
+// Calls body(image, value) with a value of the type of images and one of what is multiplied.
+template <class Body>
+void with_types(DType dtype, const WinogradPlan& plan, Body body) {
+  if (dtype != DType::kBF16) return body(float{}, float{});
+  if (winograd_pairs().preferred && std::min(plan.inputs, plan.outputs) >= kPairedChannels) {
+    return body(WinogradHalf{}, WinogradHalf{});
+  }
+  body(WinogradHalf{}, float{});
+}
 
 }  // namespace
 
@@ -184,11 +193,6 @@ bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry
   return y[2] >= kOutputMin && y[3] >= kOutputMin && tiles >= kTilesMin;
 }
 
-bool applies_to_bf16(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
-  return winograd_pairs().preferred && std::min(weight[0], weight[1]) >= kPairedChannels &&
-         applies(x, weight, geometry);
-}
-
 void conv2d_forward(const Array& given, const Array& given_weight, const Array& bias,
                     const Conv2dGeometry& geometry, bool relu, Array& y) {
   const WinogradPlan plan(given.shape(), given_weight.shape(), geometry);
@@ -201,7 +205,9 @@ void conv2d_forward(const Array& given, const Array& given_weight, const Array& 
     std::copy_n(dense.data<float>(), plan.outputs, padded_bias.data());
   }
   const Forward work{plan, x, weight, padded_bias.data(), relu, y};
-  is_half(x) ? forward_chunks<WinogradHalf>(work) : forward_chunks<float>(work);
+  with_types(x.dtype(), plan, [&](auto image, auto value) {
+    forward_chunks<decltype(image), decltype(value)>(work);
+  });
 }
 
 void conv2d_backward(const Array& given_dy, const Conv2dSaved& saved,
@@ -215,8 +221,9 @@ void conv2d_backward(const Array& given_dy, const Conv2dSaved& saved,
   const Values<float> bias_sums(plan.x[0] * channels);
   std::fill_n(bias_sums.data(), plan.x[0] * channels, 0.0F);
   const Backward work{plan, x, dy, y, bias_sums.data(), dx};
-  is_half(dy) ? backward_chunks<WinogradHalf>(work, weight, out)
-              : backward_chunks<float>(work, weight, out);
+  with_types(dy.dtype(), plan, [&](auto image, auto value) {
+    backward_chunks<decltype(image), decltype(value)>(work, weight, out);
+  });
   if (out.bias == nullptr) return;
   for (std::int64_t o = 0; o < plan.outputs; ++o) {
     double sum = out.accumulate_bias ? double{out.bias->data<float>()[o]} : 0.0;

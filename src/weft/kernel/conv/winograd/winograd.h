@@ -6,10 +6,11 @@
 // of the same three transforms, so they share the transformed tiles. Images and results are in
 // blocks of 8 channels. Tiles go through all steps in groups, and the filters of large layers in
 // chunks, so that transformed values stay in the caches. For N images of T tiles, C and O channels
-// a product takes 72 N T C O flops. For bf16 the transformed tiles and filters are rounded to bf16,
-// which costs about 1 % of a result's size (the root of the mean square); sums are f32, and results
-// are rounded once.
-// Deterministic: the same bits for any thread count; the grouping of work depends on shapes alone.
+// a product takes 72 N T C O flops. Images of bf16 are read and written as they are. Where the
+// processor multiplies pairs of bf16 and both sides have 32 channels or more, transformed tiles and
+// filters are rounded to it, which costs about 1 % of a result's size (the root of the mean
+// square). Sums are f32, and results are rounded once. Deterministic: the same bits for any thread
+// count; the grouping of work depends on shapes alone.
 #pragma once
 
 #include "weft/kernel/conv/conv.h"
@@ -18,8 +19,6 @@ namespace weft::winograd {
 
 // Whether this processor and shape have it.
 bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry);
-// The same for arrays of bf16 as they are, without conversions.
-bool applies_to_bf16(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry);
 
 // `y` is in blocks of 8, and of the type of x, weight and bias.
 void conv2d_forward(const Array& x, const Array& weight, const Array& bias,

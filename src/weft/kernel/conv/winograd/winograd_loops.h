@@ -3,8 +3,9 @@
 // and products of panels. Those with fused multiplications give the same bits, whatever their
 // width.
 //
-// T is the type of images and of what is multiplied: float here, or WinogradHalf, the bits of bf16
-// (winograd_pairs_loops.h). Sums, and what becomes of them until an image is written, are floats.
+// Images are float or WinogradHalf, the bits of bf16. Tiles and filters that are multiplied are
+// float here, or both WinogradHalf (winograd_pairs_loops.h). Sums, and what becomes of them until
+// an image is written, are floats.
 #pragma once
 
 #include <cstdint>
@@ -72,36 +73,36 @@ struct WinogradProduct {
   bool accumulate;
 };
 
-template <class T>
+template <class Image, class Tile>
 struct WinogradTransforms {
   // B^T d B of each 6x6 window of the channels of `panel`.
-  void (*input)(const WinogradImage<T>& x, std::int64_t panel, const WinogradTiles& tiles,
-                const WinogradPanel<T>& out);
+  void (*input)(const WinogradImage<Image>& x, std::int64_t panel, const WinogradTiles& tiles,
+                const WinogradPanel<Tile>& out);
   // A^T m A + bias to each 4x4 tile of y; bias [16] may be null.
   struct Finish {
     const float* bias;
     bool relu;
   };
   void (*output)(const WinogradPanel<float>& in, const WinogradTiles& tiles, const Finish& finish,
-                 const WinogradImage<T>& y, std::int64_t panel);
+                 const WinogradImage<Image>& y, std::int64_t panel);
   // A g A^T of each 4x4 tile of g = dy, or of dy where y > 0 if y has data. Adds all of g to
   // bias_sums[16] unless null.
   struct Gradient {
-    WinogradImage<T> dy;
-    const T* y;
+    WinogradImage<Image> dy;
+    const Image* y;
     float* bias_sums;
   };
   void (*output_gradient)(const Gradient& gradient, std::int64_t panel, const WinogradTiles& tiles,
-                          const WinogradPanel<T>& out);
+                          const WinogradPanel<Tile>& out);
   // Adds B v B^T to each 6x6 window of dx, which the first rows of tiles clear before. Images of
-  // T != float are rounded once for these tiles, and need winograd_strip_floats() of `sums`.
+  // bf16 are rounded once for these tiles, and need winograd_strip_floats() of `sums`.
   void (*input_gradient)(const WinogradPanel<float>& in, const WinogradTiles& tiles,
-                         const WinogradImage<T>& dx, std::int64_t panel, float* sums);
+                         const WinogradImage<Image>& dx, std::int64_t panel, float* sums);
   // G g G^T of two rows of filters: position p of filter i of a row goes to out.data[p * out.step +
-  // i], zeros behind the last. The second row follows the first, 16 values later; for T != float
-  // both rows' values of a filter are neighbours, as products read them.
+  // i], zeros behind the last. The second row follows the first, 16 values later; in bf16 both
+  // rows' values of a filter are neighbours, as products read them.
   void (*weights)(const WinogradFilters& first, const WinogradFilters& second,
-                  const WinogradPanel<T>& out);
+                  const WinogradPanel<Tile>& out);
   // The adjoint, to the filters, or added to them.
   void (*weights_gradient)(const WinogradPanel<float>& in, const WinogradFilters& filters,
                            bool accumulate);
@@ -124,7 +125,13 @@ struct WinogradProducts {
   void (*multiply_transposed)(const WinogradProduct<T>& product);
 };
 
-WEFT_LOOPS(WinogradTransforms<float>, winograd_transforms)
+// The transforms of images of either type to and from floats.
+struct WinogradImages {
+  WinogradTransforms<float, float> of_floats;
+  WinogradTransforms<WinogradHalf, float> of_bf16;
+};
+
+WEFT_LOOPS(WinogradImages, winograd_images)
 WEFT_LOOPS(WinogradProducts<float>, winograd_products)
 
 }  // namespace weft

@@ -76,21 +76,22 @@ TEST(WinogradLoops, InstructionSetsAgreeOnTransformsOfImages) {
     Floats x = random_floats(image_floats(c), 1);
     const Floats y = random_floats(image_floats(c), 2);
     const WinogradImage<float> image{x.data(), c.blocks, c.height, c.width};
-    expect_agreement<WinogradTransforms<float>>(winograd_transforms_tables, [&](const auto& loops) {
+    expect_agreement<WinogradImages>(winograd_images_tables, [&](const auto& images) {
+      const auto& loops = images.of_floats;
       return all_panels(c, [&](std::int64_t panel, const WinogradPanel<float>& out) {
         loops.input(image, panel, tiles_of(c), out);
       });
     });
     for (const float* const mask : {static_cast<const float*>(nullptr), y.data()}) {
-      expect_agreement<WinogradTransforms<float>>(
-          winograd_transforms_tables, [&](const auto& loops) {
-            Floats sums(kWinogradPanel, 1.0F);
-            Floats all = all_panels(c, [&](std::int64_t panel, const WinogradPanel<float>& out) {
-              loops.output_gradient({image, mask, sums.data()}, panel, tiles_of(c), out);
-            });
-            all.insert(all.end(), sums.begin(), sums.end());
-            return all;
-          });
+      expect_agreement<WinogradImages>(winograd_images_tables, [&](const auto& images) {
+        const auto& loops = images.of_floats;
+        Floats sums(kWinogradPanel, 1.0F);
+        Floats all = all_panels(c, [&](std::int64_t panel, const WinogradPanel<float>& out) {
+          loops.output_gradient({image, mask, sums.data()}, panel, tiles_of(c), out);
+        });
+        all.insert(all.end(), sums.begin(), sums.end());
+        return all;
+      });
     }
   }
 }
@@ -109,14 +110,15 @@ TEST(WinogradLoops, InstructionSetsAgreeOnTransformsToImages) {
           return y;
         };
     for (const bool relu : {false, true}) {
-      expect_agreement<WinogradTransforms<float>>(
-          winograd_transforms_tables, [&](const auto& loops) {
-            return to_image([&](std::int64_t i, const WinogradImage<float>& y) {
-              loops.output(panel, tiles_of(c), {relu ? bias.data() : nullptr, relu}, y, i);
-            });
-          });
+      expect_agreement<WinogradImages>(winograd_images_tables, [&](const auto& images) {
+        const auto& loops = images.of_floats;
+        return to_image([&](std::int64_t i, const WinogradImage<float>& y) {
+          loops.output(panel, tiles_of(c), {relu ? bias.data() : nullptr, relu}, y, i);
+        });
+      });
     }
-    expect_agreement<WinogradTransforms<float>>(winograd_transforms_tables, [&](const auto& loops) {
+    expect_agreement<WinogradImages>(winograd_images_tables, [&](const auto& images) {
+      const auto& loops = images.of_floats;
       return to_image([&](std::int64_t i, const WinogradImage<float>& dx) {
         loops.input_gradient(panel, tiles_of(c), dx, i, nullptr);
       });
@@ -128,20 +130,21 @@ TEST(WinogradLoops, InstructionSetsAgreeOnTransformsOfFilters) {
   Floats filters = random_floats(kWinogradPanel * 9, 6);
   Floats transformed = random_floats(kWinogradPositions * kWinogradPanel, 7);
   for (const std::int64_t count : {0, 3, 8, 13, 16}) {
-    expect_agreement<WinogradTransforms<float>>(winograd_transforms_tables, [&](const auto& loops) {
+    expect_agreement<WinogradImages>(winograd_images_tables, [&](const auto& images) {
+      const auto& loops = images.of_floats;
       Floats out(2 * transformed.size());
       loops.weights({filters.data(), 9, count}, {filters.data(), 9, 16 - count},
                     {out.data(), 2 * kWinogradPanel});
       return out;
     });
     for (const bool accumulate : {false, true}) {
-      expect_agreement<WinogradTransforms<float>>(
-          winograd_transforms_tables, [&](const auto& loops) {
-            Floats out = filters;
-            loops.weights_gradient({transformed.data(), kWinogradPanel}, {out.data(), 9, count},
-                                   accumulate);
-            return out;
-          });
+      expect_agreement<WinogradImages>(winograd_images_tables, [&](const auto& images) {
+        const auto& loops = images.of_floats;
+        Floats out = filters;
+        loops.weights_gradient({transformed.data(), kWinogradPanel}, {out.data(), 9, count},
+                               accumulate);
+        return out;
+      });
     }
   }
 }

@@ -14,34 +14,10 @@ namespace weft {
 namespace {
 
 #include "weft/kernel/conv/winograd/winograd_blocks.inc"
+#include "weft/kernel/conv/winograd/winograd_halves.inc"
 #include "weft/kernel/conv/winograd/winograd_lines.inc"
-#include "weft/kernel/core/bf16_lanes.inc"
 #include "weft/kernel/core/pairs_math.inc"
 
-template <class V>
-constexpr int kValues = static_cast<int>(sizeof(V) / sizeof(float));
-
-template <class V>
-inline V load_values(const WinogradHalf* from) {
-  V value;
-  load_bf16<kValues<V>>(from, value);
-  return value;
-}
-// Rounded to the nearest, ties to even; NaN stays NaN.
-template <class V>
-inline void store_values(WinogradHalf* to, const V& value) {
-#if defined(WEFT_WITH_AVX512BF16)
-  if constexpr (kValues<V> == 16) {
-    const auto halves = _mm512_cvtneps_pbh(__builtin_bit_cast(__m512, value));
-    __builtin_memcpy(to, &halves, sizeof halves);
-  } else {
-    const auto halves = _mm256_cvtneps_pbh(__builtin_bit_cast(__m256, value));
-    __builtin_memcpy(to, &halves, sizeof halves);
-  }
-#else
-  store_bf16<kValues<V>>(to, value);
-#endif
-}
 // Values of both blocks side by side.
 inline void store_pairs(WinogradHalf* to, const Block& first, const Block& second) {
   WinogradHalf values[2 * kLanes];
@@ -95,8 +71,9 @@ void pair_tiles(WinogradHalf* tiles, std::int64_t count) {
 
 extern const WinogradPairs WEFT_LOOPS_NAME(winograd_pairs) = {
     true,
-    {input<WinogradHalf>, output<WinogradHalf>, output_gradient<WinogradHalf>,
-     input_gradient<WinogradHalf>, weights<WinogradHalf>, weights_gradient},
+    {input<WinogradHalf, WinogradHalf>, output<WinogradHalf, WinogradHalf>,
+     output_gradient<WinogradHalf, WinogradHalf>, input_gradient<WinogradHalf>,
+     weights<WinogradHalf>, weights_gradient},
     {kPanels, multiply, pair_tiles, multiply_transposed}};
 
 }  // namespace weft

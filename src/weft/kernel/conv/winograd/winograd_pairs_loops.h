@@ -12,7 +12,7 @@ struct WinogradPairs {
   // Whether the set has an instruction for this, or exists for tests. Otherwise f32 is faster, and
   // there are no loops here.
   bool preferred;
-  WinogradTransforms<WinogradHalf> transforms;
+  WinogradTransforms<WinogradHalf, WinogradHalf> transforms;
   WinogradProducts<WinogradHalf> products;
 };
 

@@ -1,5 +1,6 @@
 // The steps of a convolution by minimal filtering over a group of tiles, in parallel, for images of
-// T: float, or bf16 where winograd_pairs() are preferred. For winograd.cpp.
+// float or bf16 and products of T: float, or bf16 where winograd_pairs() are preferred. For
+// winograd.cpp.
 // Threads: the calling thread and the compute threads. Fails: never.
 #pragma once
 
@@ -21,15 +22,19 @@ inline std::int64_t most_tiles(const WinogradPlan& plan, const std::vector<Group
   return most;
 }
 
-// The loops for images and products of T.
-template <class T>
-const WinogradTransforms<T>& transforms();
+// The loops for images of Image and products of T.
+template <class Image, class T>
+const WinogradTransforms<Image, T>& transforms();
 template <>
-inline const WinogradTransforms<float>& transforms() {
-  return winograd_transforms();
+inline const WinogradTransforms<float, float>& transforms() {
+  return winograd_images().of_floats;
 }
 template <>
-inline const WinogradTransforms<WinogradHalf>& transforms() {
+inline const WinogradTransforms<WinogradHalf, float>& transforms() {
+  return winograd_images().of_bf16;
+}
+template <>
+inline const WinogradTransforms<WinogradHalf, WinogradHalf>& transforms() {
   return winograd_pairs().transforms;
 }
 template <class T>
@@ -80,13 +85,13 @@ void for_each_image(const WinogradPlan& plan, const Group& group, std::int64_t p
   });
 }
 
-template <class T>
+template <class Image, class T>
 void transform_inputs(const WinogradPlan& plan, const Group& group, const Array& x,
                       std::int64_t first_panel, std::int64_t panels, const Matrices<T>& out) {
   for_each_image(plan, group, panels,
                  [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
-                   transforms<T>().input(image_of<T>(x, image), first_panel + panel,
-                                         plan.tiles_of(group), out.panel(panel, tile));
+                   transforms<Image, T>().input(image_of<Image>(x, image), first_panel + panel,
+                                                plan.tiles_of(group), out.panel(panel, tile));
                  });
 }
 
@@ -105,7 +110,7 @@ void transform_weights(const FilterOrder& order, std::int64_t first, std::int64_
         return r < block.rows() ? block.row(r) : WinogradFilters{nullptr, 0, 0};
       };
       for (std::int64_t r = 0; r < kPanel; r += 2) {
-        transforms<T>().weights(filters(r), filters(r + 1), out.panel(panel, row + r));
+        transforms<T, T>().weights(filters(r), filters(r + 1), out.panel(panel, row + r));
       }
     }
   });
@@ -142,17 +147,17 @@ struct Backward {
   Array& dx;         // blocked; undefined unless wanted
 };
 
-template <class T>
+template <class Image, class T>
 void transform_gradients(const Backward& work, const Group& group, bool with_sums,
                          const Matrices<T>& out) {
   const std::int64_t panels = work.plan.out_panels;
   for_each_image(
       work.plan, group, panels, [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
-        const T* const y = work.y.defined() ? image_of<T>(work.y, image).data : nullptr;
+        const Image* const y = work.y.defined() ? image_of<Image>(work.y, image).data : nullptr;
         float* const sums =
             with_sums ? work.bias_sums + (image * panels + panel) * kPanel : nullptr;
-        transforms<T>().output_gradient({image_of<T>(work.dy, image), y, sums}, panel,
-                                        work.plan.tiles_of(group), out.panel(panel, tile));
+        transforms<Image, T>().output_gradient({image_of<Image>(work.dy, image), y, sums}, panel,
+                                               work.plan.tiles_of(group), out.panel(panel, tile));
       });
 }
 
@@ -194,8 +199,8 @@ inline void gather_weights(const WinogradPlan& plan, const Matrices<float>& sums
       const std::int64_t input = (first + i / plan.out_panels) * kPanel;
       FilterBlock block(order, out * kPanel, input);
       for (std::int64_t r = 0; r < block.rows(); ++r) {
-        winograd_transforms().weights_gradient(sums.panel(i, r), block.row(r),
-                                               accumulate && !block.copied());
+        winograd_images().of_floats.weights_gradient(sums.panel(i, r), block.row(r),
+                                                     accumulate && !block.copied());
       }
       block.write(accumulate);
     }
