@@ -62,6 +62,30 @@ void near_row(const float* x, float* y, std::int64_t count) {
   for (; i < count; ++i) y[i] = F::fits(x[i]) ? F::near(x[i]) : F::of(x[i]);
 }
 
+template <class F>
+concept SideBySide = F::kSideBySide;
+
+// y[i] = of(i), several registers at a time, as many as there are registers for: the compiler puts
+// the operations of one between those of the others, so that none waits for the last.
+template <class T, class Of>
+inline void side_by_side(T* y, std::int64_t count, const Of& of) {
+  constexpr std::int64_t kRun = 16;
+  constexpr std::int64_t kRuns = WEFT_LANES == 16 ? 4 : 2;
+  const std::int64_t end = __is_same(T, float) ? count - kRuns * kRun : -1;
+  std::int64_t i = 0;
+  for (; i <= end; i += kRuns * kRun) {
+#pragma omp simd
+    for (std::int64_t j = i; j < i + kRun; ++j) {
+      T values[kRuns];
+#pragma GCC unroll 4
+      for (std::int64_t run = 0; run < kRuns; ++run) values[run] = of(j + run * kRun);
+#pragma GCC unroll 4
+      for (std::int64_t run = 0; run < kRuns; ++run) y[j + run * kRun] = values[run];
+    }
+  }
+  for (; i < count; ++i) y[i] = of(i);
+}
+
 template <class F, class T>
 void unary_row(const RunOperand* operands, void* out, std::int64_t count, const double* scalars) {
   using Result = decltype(call<F, T>(T{}, T{}, T{}));
@@ -72,6 +96,9 @@ void unary_row(const RunOperand* operands, void* out, std::int64_t count, const 
   const T t = scalars == nullptr ? T{0} : static_cast<T>(scalars[1]);
   if constexpr (__is_same(T, float) && HasNear<F, T>) {
     if (step == 1) return near_row<F>(x, y, count);
+  }
+  if constexpr (__is_same(T, float) && SideBySide<F>) {
+    if (step == 1) return side_by_side(y, count, [x](std::int64_t i) { return F::of(x[i]); });
   }
   if (step == 1) {
     for (std::int64_t i = 0; i < count; ++i) y[i] = call<F, T>(x[i], s, t);
@@ -90,6 +117,11 @@ void binary_row(const RunOperand* operands, void* out, std::int64_t count, const
   Result* y = static_cast<Result*>(out);
   const T s = scalars == nullptr ? T{0} : static_cast<T>(scalars[0]);
   const T t = scalars == nullptr ? T{0} : static_cast<T>(scalars[1]);
+  if constexpr (__is_same(T, float) && SideBySide<F>) {
+    if (a.step == 1 && b.step == 1) {
+      return side_by_side(y, count, [x, z](std::int64_t i) { return F::of(x[i], z[i]); });
+    }
+  }
   if (a.step == 1 && b.step == 1) {
     for (std::int64_t i = 0; i < count; ++i) y[i] = call<F, T>(x[i], z[i], s, t);
   } else if (a.step == 1 && b.step == 0) {
@@ -284,7 +316,7 @@ void exp_row(const void* x, double shift, void* out, std::int64_t count) {
   const T* value = static_cast<const T*>(x);
   T* y = static_cast<T*>(out);
   const T by = static_cast<T>(shift);
-  for (std::int64_t i = 0; i < count; ++i) y[i] = exp_of(value[i] - by);
+  side_by_side(y, count, [value, by](std::int64_t i) { return exp_of(value[i] - by); });
 }
 
 template <class T>
