@@ -95,7 +95,7 @@ struct NormBuild {
   NormLoops f64;
   NormLoops bf16;  // of planes only
 };
-WEFT_PLAIN_LOOPS(NormBuild, norm_build)
+WEFT_MEMORY_LOOPS(NormBuild, norm_build)
 
 // The loops for f32, f64 or bf16 on this processor.
 inline const NormLoops& norm_loops(DType dtype) {
