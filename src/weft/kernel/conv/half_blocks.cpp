@@ -55,36 +55,36 @@ void for_each_block(const Images& images, const Body& body) {
                });
 }
 
-}  // namespace
-
-void from_planes(const Images& images, const std::uint16_t* planes, std::uint16_t* blocks) {
+// Copies between both orders. Value `pixel` of channel `c` of a block lies in the planes at
+// [c][pixel] and in blocks at [pixel][c].
+template <bool kFromPlanes>
+void copy(const Images& images, const std::uint16_t* from, std::uint16_t* to) {
   const std::int64_t pixels = images.pixels;
+  const std::int64_t whole = pixels / kBlock * kBlock;
   for_each_block(images, [&](std::int64_t first) {
-    const std::uint16_t* const from = planes + first;
-    std::uint16_t* const to = blocks + first;
-    const std::int64_t whole = pixels / kBlock * kBlock;
     for (std::int64_t i = 0; i < whole; i += kBlock) {
-      turn_tile(from + i, pixels, to + i * kBlock, kBlock);
+      if constexpr (kFromPlanes) {
+        turn_tile(from + first + i, pixels, to + first + i * kBlock, kBlock);
+      } else {
+        turn_tile(from + first + i * kBlock, kBlock, to + first + i, pixels);
+      }
     }
     for (std::int64_t i = whole * kBlock; i < pixels * kBlock; ++i) {
-      to[i] = from[i % kBlock * pixels + i / kBlock];
+      const std::int64_t in_planes = first + i % kBlock * pixels + i / kBlock;
+      const std::int64_t in_blocks = first + i;
+      to[kFromPlanes ? in_blocks : in_planes] = from[kFromPlanes ? in_planes : in_blocks];
     }
   });
 }
 
+}  // namespace
+
+void from_planes(const Images& images, const std::uint16_t* planes, std::uint16_t* blocks) {
+  copy<true>(images, planes, blocks);
+}
+
 void to_planes(const Images& images, const std::uint16_t* blocks, std::uint16_t* planes) {
-  const std::int64_t pixels = images.pixels;
-  for_each_block(images, [&](std::int64_t first) {
-    const std::uint16_t* const from = blocks + first;
-    std::uint16_t* const to = planes + first;
-    const std::int64_t whole = pixels / kBlock * kBlock;
-    for (std::int64_t i = 0; i < whole; i += kBlock) {
-      turn_tile(from + i * kBlock, kBlock, to + i, pixels);
-    }
-    for (std::int64_t i = whole * kBlock; i < pixels * kBlock; ++i) {
-      to[i % kBlock * pixels + i / kBlock] = from[i];
-    }
-  });
+  copy<false>(images, blocks, planes);
 }
 
 }  // namespace weft::half_blocks

@@ -59,12 +59,12 @@ inline void put_value(T* to, T value) {
   *to = value;
 }
 inline float value_at(const Half* from) {
-  return __builtin_bit_cast(float, static_cast<std::uint32_t>(from->bits) << 16U);
+  Bf16Lanes<1>::Floats value;
+  load_bf16<1>(&from->bits, value);
+  return value[0];
 }
 inline void put_value(Half* to, float value) {
-  const auto bits = __builtin_bit_cast(std::uint32_t, value);
-  const std::uint32_t rounded = bits + 0x7FFFU + (bits >> 16U & 1U);
-  to->bits = static_cast<std::uint16_t>(value == value ? rounded >> 16U : bits >> 16U | 0x40U);
+  store_bf16<1>(&to->bits, Bf16Lanes<1>::Floats{value});
 }
 
 // The sum of the lanes in a fixed order.

@@ -1,10 +1,16 @@
 // The loops of pool_loops.h, compiled once for each instruction set.
 #include "weft/kernel/pool/pool_loops.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "weft/base/isa/loops_begin.inc"
 
 namespace weft {
 namespace {
+
+#include "weft/kernel/core/bf16_lanes.inc"
 
 // The one of the four bytes of an integer that holds its low bits.
 constexpr int kLowByte = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 3;
@@ -15,8 +21,6 @@ struct Pixel {
   static constexpr std::int64_t kLanes = kCount;
   using Floats [[gnu::vector_size(4 * kCount)]] = float;
   using Integers [[gnu::vector_size(4 * kCount)]] = std::int32_t;
-  using Unsigned [[gnu::vector_size(4 * kCount)]] = std::uint32_t;
-  using Halves [[gnu::vector_size(2 * kCount)]] = std::uint16_t;
   using Bytes [[gnu::vector_size(kCount)]] = std::uint8_t;
 };
 
@@ -31,17 +35,17 @@ inline void store(Element* to, const Value& value) {
   __builtin_memcpy(to, &value, sizeof value);
 }
 
-// Channels of a pixel, as floats, of either type. Those of bf16 are selected only, so that their
-// lower halves are zeros when they are stored.
+// Channels of a pixel, as floats, of either type. Those of bf16 are selected only, so that they
+// stay bf16.
 template <class P>
 inline typename P::Floats load_floats(const float* from) {
   return load<typename P::Floats>(from);
 }
 template <class P>
 inline typename P::Floats load_floats(const std::uint16_t* from) {
-  const auto bits = __builtin_convertvector(load<typename P::Halves>(from), typename P::Unsigned)
-                    << 16;
-  return __builtin_bit_cast(typename P::Floats, bits);
+  typename P::Floats value;
+  load_bf16<P::kLanes>(from, value);
+  return value;
 }
 template <class P>
 inline void store_floats(float* to, const typename P::Floats& value) {
@@ -49,8 +53,7 @@ inline void store_floats(float* to, const typename P::Floats& value) {
 }
 template <class P>
 inline void store_floats(std::uint16_t* to, const typename P::Floats& value) {
-  const auto bits = __builtin_bit_cast(typename P::Unsigned, value) >> 16;
-  store(to, __builtin_convertvector(bits, typename P::Halves));
+  store_exact_bf16<P::kLanes>(to, value);
 }
 
 // The low bytes of integers of at most 255; a conversion would go through memory.

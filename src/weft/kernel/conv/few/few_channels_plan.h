@@ -11,6 +11,21 @@
 
 namespace weft::few_channels {
 
+// Where the pixel of each value of a filter [C, kh, kw] lies in padded planes of such rows, from
+// that of the first.
+inline std::vector<std::int64_t> window_taps(const Shape& weight, const Pair& dilation,
+                                             std::int64_t height, std::int64_t width) {
+  std::vector<std::int64_t> result;
+  result.reserve(static_cast<std::size_t>(weight[1] * weight[2] * weight[3]));
+  for (std::int64_t c = 0; c < weight[1]; ++c) {
+    for (std::int64_t i = 0; i < weight[2]; ++i) {
+      const std::int64_t row = (c * height + i * dilation[0]) * width;
+      for (std::int64_t j = 0; j < weight[3]; ++j) result.push_back(row + j * dilation[1]);
+    }
+  }
+  return result;
+}
+
 // The sizes of one convolution.
 struct Plan {
   Plan(const Shape& x_shape, const Shape& weight, const Conv2dGeometry& given)
@@ -26,19 +41,8 @@ struct Plan {
   std::int64_t positions() const { return (y[2] - 1) * width + y[3]; }
   std::int64_t y_step() const { return positions() + kFewChannelsSlack; }
 
-  // Where the pixel of each value of a filter lies, from that of the first.
   std::vector<std::int64_t> taps(const Shape& weight) const {
-    std::vector<std::int64_t> result;
-    result.reserve(static_cast<std::size_t>(depth));
-    for (std::int64_t c = 0; c < weight[1]; ++c) {
-      for (std::int64_t i = 0; i < weight[2]; ++i) {
-        const std::int64_t row = (c * height + i * geometry.dilation[0]) * width;
-        for (std::int64_t j = 0; j < weight[3]; ++j) {
-          result.push_back(row + j * geometry.dilation[1]);
-        }
-      }
-    }
-    return result;
+    return window_taps(weight, geometry.dilation, height, width);
   }
 
   Shape x;

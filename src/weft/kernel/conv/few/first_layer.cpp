@@ -6,6 +6,7 @@
 #include "weft/array/storage/storage.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/conv/conv_onednn.h"
+#include "weft/kernel/conv/few/few_channels_plan.h"
 #include "weft/kernel/conv/few/first_layer_loops.h"
 #include "weft/kernel/elementwise/convert.h"
 
@@ -38,15 +39,8 @@ struct Plan {
         width(std::max(x[3] + given.padding[1],
                        (y[3] - 1) * given.stride[1] + given.dilation[1] * (weight[3] - 1) + 1)),
         height((std::min(kBandRows, y[2]) - 1) * given.stride[0] +
-               given.dilation[0] * (weight[2] - 1) + 1) {
-    for (std::int64_t c = 0; c < weight[1]; ++c) {
-      for (std::int64_t i = 0; i < weight[2]; ++i) {
-        for (std::int64_t j = 0; j < weight[3]; ++j) {
-          taps.push_back((c * height + i * given.dilation[0]) * width + j * given.dilation[1]);
-        }
-      }
-    }
-  }
+               given.dilation[0] * (weight[2] - 1) + 1),
+        taps(few_channels::window_taps(weight, given.dilation, height, width)) {}
   std::int64_t padded_floats() const { return x[1] * height * width; }
 
   Shape x;
