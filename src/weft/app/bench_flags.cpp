@@ -18,6 +18,15 @@ void add_measurement_flags(CLI::App& command, Request& request) {
       ->check(any_number(0.001, 86400.0))
       ->capture_default_str();
   command.add_flag("--json", request.json, kObject);
+  BenchProfileOptions& profile = request.profile;
+  command.add_flag("--profile", profile.wanted,
+                   "Show the time of a run by operation and by kernel, with their rates as shares "
+                   "of what this machine can do.");
+  command
+      .add_option("--trace", profile.trace_path,
+                  "Profile, and write a few runs in Chrome's format for ui.perfetto.dev.")
+      ->option_text("FILE");
+  command.add_flag("--force", profile.replace_trace, "Replace an existing trace.");
 }
 
 CLI::App* add_bench_train(CLI::App& bench, BenchTrainRequest& request) {
@@ -41,14 +50,6 @@ CLI::App* add_bench_train(CLI::App& bench, BenchTrainRequest& request) {
       ->check(CLI::IsMember({"f32", "bf16", "f16"}))
       ->capture_default_str();
   add_measurement_flags(*train, request);
-  train->add_flag("--profile", request.profile,
-                  "Show the time of a step by operation and by kernel, with their rates as shares "
-                  "of what this machine can do.");
-  train
-      ->add_option("--trace", request.trace,
-                   "Profile, and write a few steps in Chrome's format for ui.perfetto.dev.")
-      ->option_text("FILE");
-  train->add_flag("--force", request.force, "Replace an existing trace.");
   return train;
 }
 

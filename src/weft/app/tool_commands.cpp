@@ -85,8 +85,6 @@ ExitCode bench_train_command(const BenchTrainRequest& request) {
   options.capture = !request.eager;
   options.precision = request.precision;
   options.profile = request.profile;
-  options.trace_path = request.trace;
-  options.replace_trace = request.force;
   std::optional<SlowNotice> notice("timing steps of " + request.model);
   const Result<TrainBenchResult> result = bench_train(options, clock);
   notice.reset();
@@ -112,6 +110,7 @@ ExitCode bench_forward_command(const BenchForwardRequest& request) {
   options.cached = request.cached;
   options.weights = request.weights;
   options.folder = request.write;
+  options.profile = request.profile;
   std::optional<SlowNotice> notice("timing forward passes of " + request.model);
   const Result<ForwardBenchResult> result = bench_forward(options, clock);
   notice.reset();
@@ -125,6 +124,7 @@ ExitCode bench_forward_command(const BenchForwardRequest& request) {
       result->batch, counted(result->threads, "thread"), result->times.median_ms,
       result->times.p10_ms, result->times.p90_ms, result->times.runs));
   print_text(request.cached ? fmt::format(", {:.0f} tokens/s\n", result->tokens_per_second) : "\n");
+  if (result->profile) print_text("\n" + to_table(*result->profile));
   return ExitCode::kOk;
 }
 

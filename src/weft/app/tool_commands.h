@@ -9,6 +9,7 @@
 #include "weft/app/terminal/environment.h"
 #include "weft/app/terminal/exit_code.h"
 #include "weft/collective/engine/bench_all_reduce.h"
+#include "weft/train/profile/bench_profile.h"
 
 namespace weft {
 
@@ -29,9 +30,7 @@ struct BenchTrainRequest {
   bool checkpoint_blocks = false;
   std::string precision = "f32";
   bool eager = false;
-  bool profile = false;
-  std::string trace;
-  bool force = false;  // an existing trace may be replaced
+  BenchProfileOptions profile;
   bool json = false;
 };
 ExitCode bench_train_command(const BenchTrainRequest& request);
@@ -44,6 +43,7 @@ struct BenchForwardRequest {
   bool cached = false;
   std::string weights = "f32";
   std::string write;  // folder
+  BenchProfileOptions profile;
   bool json = false;
 };
 ExitCode bench_forward_command(const BenchForwardRequest& request);

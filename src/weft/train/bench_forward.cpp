@@ -70,7 +70,7 @@ Status write_for_rivals(const LoadedModel& loaded, const Array& inputs, const Ar
 }
 
 Status measure_passes(const ForwardBenchOptions& options, const LoadedModel& loaded,
-                      const Clock& clock, ForwardBenchResult& result) {
+                      BenchProfile& profile, ForwardBenchResult& result) {
   const Array inputs = draw_inputs(loaded, result.batch);
   Array outputs;
   for (int i = 0; i < kWarmUpPasses; ++i) {
@@ -82,7 +82,7 @@ Status measure_passes(const ForwardBenchOptions& options, const LoadedModel& loa
   outputs = Array();
   Status status;
   result.times =
-      time_runs({.runs_min = kPassesMin, .duration = options.duration}, clock, [&](std::size_t) {
+      profile.time_runs({.runs_min = kPassesMin, .duration = options.duration}, [&](std::size_t) {
         if (const Result<Array> pass = loaded.compute(inputs); !pass.ok()) status = pass.status();
       });
   return status;
@@ -121,7 +121,7 @@ class CachedTexts {
 };
 
 Status measure_cached(const ForwardBenchOptions& options, const LoadedModel& loaded,
-                      const Clock& clock, ForwardBenchResult& result) {
+                      BenchProfile& profile, ForwardBenchResult& result) {
   auto* const model = dynamic_cast<CausalLanguageModel*>(loaded.model.get());
   if (model == nullptr || !options.folder.empty()) {
     return invalid_argument(
@@ -131,8 +131,8 @@ Status measure_cached(const ForwardBenchOptions& options, const LoadedModel& loa
   const PreparedWeights::Use use(loaded.prepared_weights.get());
   CachedTexts texts(*model, result.batch);
   for (int i = 0; i < kWarmUpPasses; ++i) texts.step();
-  result.times = time_runs({.runs_min = kPassesMin, .duration = options.duration}, clock,
-                           [&](std::size_t) { texts.step(); });
+  result.times = profile.time_runs({.runs_min = kPassesMin, .duration = options.duration},
+                                   [&](std::size_t) { texts.step(); });
   result.tokens_per_second =
       static_cast<double>(result.batch * result.times.runs) / (result.times.total_ms * 1e-3);
   return {};
@@ -144,6 +144,7 @@ Result<ForwardBenchResult> bench_forward(const ForwardBenchOptions& options, con
   if (options.batch < 0 || options.threads < 1) {
     return invalid_argument("bench forward: expected a batch of 0 or more and at least one thread");
   }
+  WEFT_TRY(BenchProfile::check(options.profile));
   WEFT_TRY_ASSIGN(const WeightPrecision weights, parse_weight_precision(options.weights));
   set_thread_count(options.threads);
   WEFT_TRY_ASSIGN(ForwardWorkload workload, open_workload(options.model));
@@ -157,9 +158,12 @@ Result<ForwardBenchResult> bench_forward(const ForwardBenchOptions& options, con
   result.threads = options.threads;
   result.weights = options.weights;
   result.parameters = workload.loaded.parameters();
-  WEFT_TRY(options.cached ? measure_cached(options, workload.loaded, clock, result)
-                          : measure_passes(options, workload.loaded, clock, result));
+  BenchProfile profile(options.profile, clock);
+  WEFT_TRY(options.cached ? measure_cached(options, workload.loaded, profile, result)
+                          : measure_passes(options, workload.loaded, profile, result));
   result.peak_rss_bytes = peak_rss_bytes();
+  WEFT_TRY_ASSIGN(result.profile, profile.finish());
+  if (result.profile) result.profile->unit = "pass";
   return result;
 }
 
@@ -173,6 +177,7 @@ std::string to_json(const ForwardBenchResult& result) {
       {"parameters", result.parameters}, {"peak_rss_bytes", result.peak_rss_bytes},
   };
   if (result.tokens_per_second > 0) json["tokens_per_second"] = result.tokens_per_second;
+  if (result.profile) json["profile"] = nlohmann::ordered_json::parse(to_json(*result.profile));
   return json.dump();
 }
 

@@ -8,11 +8,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/train/bench_workload.h"
+#include "weft/train/profile/bench_profile.h"
 
 namespace weft {
 
@@ -28,6 +30,7 @@ struct ForwardBenchOptions {
   std::string folder;
   // After a few runs that do not count. At least 10 runs are timed.
   Duration duration = from_milliseconds(5000);
+  BenchProfileOptions profile;  // of these runs
 };
 
 struct ForwardBenchResult {
@@ -40,11 +43,14 @@ struct ForwardBenchResult {
   double tokens_per_second = 0;
   std::int64_t parameters = 0;
   std::int64_t peak_rss_bytes = 0;
+  // If it was asked for.
+  std::optional<ProfileReport> profile = {};
 };
 
 // Fails: kInvalidArgument for an unknown model or type of weights, a negative batch, no threads, a
 // cache with a model that is not of text, or a folder with a cache or with a model of values; as
-// load_model() for a path; kUnavailable if the folder cannot be written.
+// load_model() for a path; kUnavailable if the folder cannot be written; as BenchProfile for a
+// trace.
 Result<ForwardBenchResult> bench_forward(const ForwardBenchOptions& options, const Clock& clock);
 
 // One JSON object in one line.

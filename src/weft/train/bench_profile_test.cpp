@@ -1,4 +1,5 @@
-// `weft bench train --profile` end to end: the same losses, sums of 100 %, a trace that nests.
+// `weft bench train --profile`, and `bench forward`, end to end: the same losses, sums of 100 %, a
+// trace that nests.
 #include <filesystem>
 #include <map>
 
@@ -7,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/file.h"
+#include "weft/train/bench_forward.h"
 #include "weft/train/bench_train.h"
 
 namespace weft::bench_profile_test {
@@ -47,7 +49,7 @@ TEST(BenchProfile, TheLossHasTheSameBitsAndTheRowsSumToTheStep) {
       SCOPED_TRACE(std::string(precision) + (capture ? " captured" : " eager"));
       TrainBenchOptions options = few_steps("mlp", precision, capture);
       const Result<TrainBenchResult> off = bench_train(options, kClock);
-      options.profile = true;
+      options.profile.wanted = true;
       const Result<TrainBenchResult> on = bench_train(options, kClock);
       ASSERT_TRUE(off.ok() && on.ok());
       EXPECT_EQ(off->times.runs, on->times.runs);
@@ -64,7 +66,7 @@ TEST(BenchProfile, TheLossHasTheSameBitsAndTheRowsSumToTheStep) {
 
 TEST(BenchProfile, CapturedAndEagerStepsComputeTheSameFlops) {
   TrainBenchOptions options = few_steps("cnn", "f32", true);
-  options.profile = true;
+  options.profile.wanted = true;
   const Result<TrainBenchResult> captured = bench_train(options, kClock);
   options.capture = false;
   const Result<TrainBenchResult> eager = bench_train(options, kClock);
@@ -94,7 +96,7 @@ TEST(BenchProfile, TheTraceParsesAndItsEventsNest) {
   std::filesystem::remove(path);
   for (const bool capture : {true, false}) {
     TrainBenchOptions options = few_steps("cnn", "f32", capture);
-    options.trace_path = path;
+    options.profile.trace_path = path;
     const Result<TrainBenchResult> result = bench_train(options, kClock);
     ASSERT_TRUE(result.ok()) << result.status().message();
     EXPECT_TRUE(result->profile);
@@ -113,13 +115,36 @@ TEST(BenchProfile, TheTraceParsesAndItsEventsNest) {
   }
 }
 
+TEST(BenchProfile, RowsOfAForwardPassSumToThePass) {
+  for (const bool cached : {false, true}) {
+    ForwardBenchOptions options;
+    options.model = "llama4x128";
+    options.batch = 2;
+    options.cached = cached;
+    options.duration = Duration(1);
+    options.profile.wanted = true;
+    const Result<ForwardBenchResult> result = bench_forward(options, kClock);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    ASSERT_TRUE(result->profile);
+    EXPECT_EQ(result->profile->steps, result->times.runs);
+    expect_whole(*result->profile, result->profile->ops);
+    expect_whole(*result->profile, result->profile->kernels);
+    EXPECT_THAT(to_table(*result->profile), testing::HasSubstr("the whole pass"));
+    EXPECT_TRUE(json::parse(to_json(*result)).contains("profile"));
+  }
+}
+
 TEST(BenchProfile, AFileThatCannotBeWrittenIsRefusedBeforeTheMeasurement) {
   TrainBenchOptions options = few_steps("mlp", "f32", true);
   options.duration = from_seconds(86400);
-  options.trace_path = "/no such folder/trace.json";
+  options.profile.trace_path = "/no such folder/trace.json";
   const Status refused = bench_train(options, kClock).status();
   EXPECT_EQ(refused.code(), Code::kUnavailable);
   EXPECT_THAT(refused.message(), testing::HasSubstr("/no such folder"));
+  ForwardBenchOptions passes;
+  passes.duration = options.duration;
+  passes.profile = options.profile;
+  EXPECT_EQ(bench_forward(passes, kClock).status().to_string(), refused.to_string());
 }
 
 }  // namespace

@@ -1,14 +1,10 @@
 #include "weft/train/bench_train.h"
 
-#include <optional>
-#include <span>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "weft/autograd/backward.h"
-#include "weft/base/file.h"
-#include "weft/base/machine_peak.h"
 #include "weft/base/parallel.h"
 #include "weft/base/rng.h"
 #include "weft/nn/zoo.h"
@@ -71,39 +67,6 @@ double step(const Parts& parts, const FixedBatch& batch) {
   return output.loss.item();
 }
 
-double watched_step(const Parts& parts, const FixedBatch& batch, StepProfiler* profiler) {
-  if (profiler == nullptr) return step(parts, batch);
-  const LaunchProfile::Scope scope(profiler->launches());
-  return step(parts, batch);
-}
-
-// Runs the steps and fills in what was measured. `profiler` may be null.
-void measure(const Parts& parts, std::span<const FixedBatch> batches, Duration duration,
-             const Clock& clock, StepProfiler* profiler, TrainBenchResult& result) {
-  const auto run = [&](std::size_t index) {
-    result.loss = watched_step(parts, batches[index % batches.size()], profiler);
-  };
-  // Adding up is no part of a step.
-  const auto add = [&](const TimePoint& before, const TimePoint& after) {
-    if (profiler != nullptr) profiler->add_step(before, after);
-  };
-  result.times = time_runs({.duration = duration}, clock, run, add);
-  result.peak_rss_bytes = peak_rss_bytes();
-}
-
-Status write_trace(const TrainBenchOptions& options, const StepProfiler& profiler) {
-  if (options.trace_path.empty()) return {};
-  const std::string text = to_chrome_trace(profiler.traced());
-  return write_output_file(options.trace_path, as_bytes(text));
-}
-
-ProfileReport report_with_peaks(const StepProfiler& profiler) {
-  ProfileReport report = profiler.report();
-  report.peak_flops = measure_peak_flops();
-  report.triad_bytes = measure_triad_bandwidth();
-  return report;
-}
-
 Status check_options(const TrainBenchOptions& options) {
   if (options.batch < 0 || options.threads < 1) {
     return invalid_argument("bench train: expected a batch of 0 or more and at least one thread");
@@ -112,8 +75,7 @@ Status check_options(const TrainBenchOptions& options) {
     return invalid_argument("bench train: expected precision f32, bf16 or f16, got " +
                             options.precision);
   }
-  if (options.trace_path.empty()) return {};
-  return check_output_file(options.trace_path, options.replace_trace);
+  return BenchProfile::check(options.profile);
 }
 
 }  // namespace
@@ -146,15 +108,12 @@ Result<TrainBenchResult> bench_train(const TrainBenchOptions& options, const Clo
                     precision_dtype(options.precision)};
   for (int i = 0; i < kWarmUpSteps; ++i) step(parts, batches[0]);
   TrainBenchResult result{options.model, workload.batch, options.threads, options.precision};
-  std::optional<StepProfiler> profiler;
-  if (options.profile || !options.trace_path.empty()) {
-    profiler.emplace(clock, options.trace_path.empty() ? 0 : StepProfiler::kTracedSteps);
-  }
-  measure(parts, batches, options.duration, clock, profiler ? &*profiler : nullptr, result);
-  if (profiler) {
-    WEFT_TRY(write_trace(options, *profiler));
-    result.profile = report_with_peaks(*profiler);
-  }
+  BenchProfile profile(options.profile, clock);
+  result.times = profile.time_runs({.duration = options.duration}, [&](std::size_t index) {
+    result.loss = step(parts, batches[index % batches.size()]);
+  });
+  result.peak_rss_bytes = peak_rss_bytes();
+  WEFT_TRY_ASSIGN(result.profile, profile.finish());
   return result;
 }
 

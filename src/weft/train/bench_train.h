@@ -14,7 +14,7 @@
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/train/bench_workload.h"
-#include "weft/train/profile/step_profile.h"
+#include "weft/train/profile/bench_profile.h"
 
 namespace weft {
 
@@ -31,12 +31,7 @@ struct TrainBenchOptions {
   bool capture = true;
   // After a few steps that do not count. At least 30 steps are taken.
   Duration duration = from_milliseconds(5000);
-  // Also reports where the time of these steps goes.
-  bool profile = false;
-  // Where the first of them are written as a trace in Chrome's format; empty: nowhere. With a path
-  // `profile` is on. An existing file is replaced only with `replace_trace`.
-  std::string trace_path;
-  bool replace_trace = false;
+  BenchProfileOptions profile;  // of these steps
 };
 
 struct TrainBenchResult {
@@ -53,9 +48,8 @@ struct TrainBenchResult {
   std::optional<ProfileReport> profile = {};
 };
 
-// Fails: kInvalidArgument for an unknown model, a negative batch, no threads, another precision, or
-// a trace's file that exists already; kUnavailable if that file cannot be written. A path that
-// cannot be written is refused before the measurement.
+// Fails: kInvalidArgument for an unknown model, a negative batch, no threads, or another precision;
+// as BenchProfile for a trace.
 Result<TrainBenchResult> bench_train(const TrainBenchOptions& options, const Clock& clock);
 
 // One JSON object in one line.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/base/printable.h"
 #include "weft/train/profile/step_profile.h"
 
 namespace weft {
@@ -61,7 +62,7 @@ std::string rows_text(const char* title, const char* second, const std::vector<P
   rest.name = "outside of all kernels";
   rest.ms = report.outside_ms;
   ProfileRow step;
-  step.name = "the whole step";
+  step.name = "the whole " + report.unit;
   step.ms = report.step_ms;
   step.flops = report.flops;
   return text + line_of(rest, report) + line_of(step, report);
@@ -106,8 +107,8 @@ const char* to_string(Pass pass) {
 
 std::string to_table(const ProfileReport& report) {
   std::string text =
-      fmt::format("profile of {} steps with {} {}: {:.3f} ms a step in the mean\n", report.steps,
-                  report.threads, report.threads == 1 ? "thread" : "threads", report.step_ms);
+      fmt::format("profile with {}: {:.3f} ms a {} in the mean of {}\n",
+                  counted(report.threads, "thread"), report.step_ms, report.unit, report.steps);
   const std::string products = report.peak_flops > 0
                                    ? fmt::format("{:.1f} GFLOP/s of f32", report.peak_flops * 1e-9)
                                    : std::string("not known for products");

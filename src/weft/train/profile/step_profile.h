@@ -1,11 +1,11 @@
-// StepProfiler: where the time of training steps goes, by operation and by kernel.
+// StepProfiler: where the time of training steps or forward passes goes, by operation and by kernel.
 //
 //   StepProfiler profiler(clock, 0);
 //   { const LaunchProfile::Scope scope(profiler.launches()); step(); }
 //   profiler.add_step(begin, end);
 //   std::cout << to_table(profiler.report());
 //
-// Where it stands: bench_train -> StepProfiler -> LaunchProfile (array/profile), which sees each
+// Where it stands: BenchProfile -> StepProfiler -> LaunchProfile (array/profile), which sees each
 // launch of an eager or a replayed step. Only outermost launches are added up, so that no time
 // counts twice, and what no launch covers is a line of its own: a report sums to the whole step.
 // Threads: the training thread. Memory: rows, and the events of the traced steps. Fails: never.
@@ -36,6 +36,7 @@ struct ProfileRow {
 };
 
 struct ProfileReport {
+  std::string unit = "step";  // what texts call that which was measured
   std::int64_t steps = 0;
   int threads = 0;
   double step_ms = 0;     // the mean of the same steps
