@@ -41,10 +41,16 @@ void pack_float_panels(const GemmOperand& b, std::int64_t depth, std::int64_t co
   }
 }
 
+// Packed panels of b, and what is read after them; null: not known, or there already.
+struct Panels {
+  const float* data;
+  const float* after;
+};
+
 // At most kRowsAtOnce rows of a, where they are or packed in `rows`, times panels of b; c already
 // says what to do after this part of k.
 void multiply_block(const GemmSize& size, const GemmOperand& a, const float* rows,
-                    const float* panels, const GemmOutput& c) {
+                    const Panels& panels, const GemmOutput& c) {
   const GemmLoops& inner = gemm_loops();
   const auto output_at = [&](std::int64_t j) {
     GemmOutput out = c;
@@ -54,12 +60,14 @@ void multiply_block(const GemmSize& size, const GemmOperand& a, const float* row
   };
   std::int64_t j = 0;
   for (; size.m == 1 && rows == nullptr && j + kGemmRowColumns <= size.n; j += kGemmRowColumns) {
-    inner.multiply_row({1, kGemmRowColumns, size.k}, a, {panels + j * size.k, kGemmPanel * size.k},
-                       output_at(j));
+    inner.multiply_row({1, kGemmRowColumns, size.k}, a,
+                       {panels.data + j * size.k, kGemmPanel * size.k}, output_at(j));
   }
   for (; j < size.n; j += inner.columns) {
     const GemmSize part{size.m, std::min(inner.columns, size.n - j), size.k};
-    const GemmPanel panel{panels + j * size.k, kGemmPanel, kGemmPanel * size.k};
+    const std::int64_t end = j + part.n;
+    const GemmPanel panel{panels.data + j * size.k, kGemmPanel, kGemmPanel * size.k,
+                          end < size.n ? panels.data + end * size.k : panels.after};
     if (rows != nullptr) {
       inner.multiply_packed(part, rows, panel, output_at(j));
     } else {
@@ -69,7 +77,7 @@ void multiply_block(const GemmSize& size, const GemmOperand& a, const float* row
 }
 
 // All rows of a, which are packed in `row_buffer` unless it is null.
-void multiply_panels(const GemmSize& size, const GemmOperand& a, const float* panels,
+void multiply_panels(const GemmSize& size, const GemmOperand& a, const Panels& panels,
                      const GemmOutput& c, float* row_buffer) {
   for (std::int64_t i = 0; i < size.m; i += kRowsAtOnce) {
     const std::int64_t rows = std::min(kRowsAtOnce, size.m - i);
@@ -77,7 +85,8 @@ void multiply_panels(const GemmSize& size, const GemmOperand& a, const float* pa
     if (row_buffer != nullptr) gemm_loops().pack_rows(from, rows, size.k, row_buffer);
     GemmOutput out = c;
     out.data += i * c.row_step;
-    multiply_block({rows, size.n, size.k}, from, row_buffer, panels, out);
+    const float* const after = i + rows < size.m ? panels.data : panels.after;
+    multiply_block({rows, size.n, size.k}, from, row_buffer, {panels.data, after}, out);
   }
 }
 
@@ -122,7 +131,7 @@ void run_few_rows(const GemmWork& work) {
     for (std::int64_t j = 0; j < work.size.n; j += kColumns) {
       const GemmWork part = work.columns(j, std::min(j + kColumns, work.size.n));
       pack_float_panels(gemm_block_of(part.b, k, 0), depth, part.size.n, panels);
-      multiply_block({part.size.m, part.size.n, depth}, a, rows, panels,
+      multiply_block({part.size.m, part.size.n, depth}, a, rows, {panels, nullptr},
                      output_of(part.c, k, depth, work.size.k));
     }
   }
@@ -146,8 +155,8 @@ void run_gemm(const GemmWork& work) {
     for (std::int64_t k = 0; k < work.size.k || k == 0; k += step) {
       const std::int64_t depth = std::min(step, work.size.k - k);
       pack_float_panels(gemm_block_of(part.b, k, 0), depth, part.size.n, panels);
-      multiply_panels({part.size.m, part.size.n, depth}, gemm_block_of(part.a, 0, k), panels,
-                      output_of(part.c, k, depth, work.size.k), row_buffer);
+      multiply_panels({part.size.m, part.size.n, depth}, gemm_block_of(part.a, 0, k),
+                      {panels, nullptr}, output_of(part.c, k, depth, work.size.k), row_buffer);
     }
   }
 }
@@ -167,9 +176,12 @@ void run_packed(const GemmWork& work, const PackedMatrix& b, std::int64_t first)
     const float* block = b.data();
     for (std::int64_t k = 0; k < b.k() || k == 0; k += step) {
       const std::int64_t depth = std::min(step, b.k() - k);
+      const float* const next = block + padded_columns(b.n()) * depth;
+      const std::int64_t left = std::min(step, b.k() - k - depth);
       multiply_panels({part.size.m, part.size.n, depth}, gemm_block_of(part.a, 0, k),
-                      block + (first + j) * depth, output_of(part.c, k, depth, b.k()), row_buffer);
-      block += padded_columns(b.n()) * depth;
+                      {block + (first + j) * depth, left > 0 ? next + (first + j) * left : nullptr},
+                      output_of(part.c, k, depth, b.k()), row_buffer);
+      block = next;
     }
   }
 }

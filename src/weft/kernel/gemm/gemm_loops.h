@@ -15,11 +15,13 @@ inline constexpr std::int64_t kGemmPanel = 16;
 inline constexpr std::int64_t kGemmRowColumns = 4 * kGemmPanel;
 
 // A panel of columns of b: row k begins at data + k * step, and that of a second panel, where a
-// product has more than kGemmPanel columns, `next` floats behind it.
+// product has more than kGemmPanel columns, `next` floats behind it. What will be read after them
+// may be fetched meanwhile: as much as these, from `ahead` on.
 struct GemmPanel {
   const float* data;
   std::int64_t step;
   std::int64_t next = 0;
+  const float* ahead = nullptr;
 };
 
 struct GemmLoops {

@@ -25,6 +25,7 @@ struct PairsPanel {
   const std::uint32_t* data;
   std::int64_t step;
   std::int64_t next = 0;
+  const std::uint32_t* ahead = nullptr;
 };
 
 struct GemmPairsLoops {

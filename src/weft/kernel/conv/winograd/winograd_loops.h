@@ -58,7 +58,8 @@ struct WinogradFilters {
 };
 
 // c[t][j] (+)= sum over k of a's panels [k / 16][t][k % 16], `a_step` apart, times b[k][j]; 16 j of
-// one panel, or of as many as WinogradProducts::panels, `b_next` and `c_next` values apart.
+// one panel, or of as many as WinogradProducts::panels, `b_next` and `c_next` values apart. What
+// will be read after b may be fetched meanwhile, as much as b has, from `ahead` on.
 template <class T>
 struct WinogradProduct {
   const T* a;
@@ -71,6 +72,7 @@ struct WinogradProduct {
   std::int64_t tiles;
   std::int64_t depth;  // a multiple of 16
   bool accumulate;
+  const T* ahead = nullptr;
 };
 
 template <class Image, class Tile>

@@ -123,15 +123,20 @@ void multiply(const Matrices<T>& in, std::int64_t in_panels, const Matrices<T>& 
   const WinogradProducts<T>& loops = products<T>();
   const std::int64_t depth = in_panels * kPanel;
   const std::int64_t each = up(panels, loops.panels);
+  const auto weights_at = [&](std::int64_t i, std::int64_t k) {
+    return weights.at(i / each, i % each * loops.panels, k);
+  };
   parallel_for(kWinogradPositions * each, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t position = i / each;
       const std::int64_t panel = i % each * loops.panels;
+      const T* const after = i + 1 < end ? weights_at(i + 1, 0) : nullptr;
       for (std::int64_t k = 0; k < depth; k += kDepth<T>) {
-        loops.multiply(
-            {in.at(position, k / kPanel), in.panel_step(), weights.at(position, panel, k),
-             weights.panel_step(), out.at(position, panel), out.panel_step(),
-             std::min(loops.panels, panels - panel), tiles, std::min(kDepth<T>, depth - k), k > 0});
+        const std::int64_t k_end = std::min(k + kDepth<T>, depth);
+        loops.multiply({in.at(position, k / kPanel), in.panel_step(), weights_at(i, k),
+                        weights.panel_step(), out.at(position, panel), out.panel_step(),
+                        std::min(loops.panels, panels - panel), tiles, k_end - k, k > 0,
+                        k_end < depth ? weights_at(i, k_end) : after});
       }
     }
   });
