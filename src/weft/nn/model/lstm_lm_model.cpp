@@ -34,17 +34,16 @@ class LstmLanguageModel : public CausalLanguageModel {
         "lstm", std::make_unique<LSTM>(RecurrentShape{.inputs = width,
                                                       .width = options.hidden_units,
                                                       .layers = layers,
-                                                      .batch_first = true,
                                                       .dropout = options.dropout ? 0.2 : 0.0})));
     head_ =
         &register_part("head", std::make_unique<Linear>(options.hidden_units, options.vocabulary));
   }
   Tensor forward(const Tensor& tokens) override {
-    return head_->forward(lstm_->forward(embedding_->forward(tokens)));
+    return by_text(head_->forward(lstm_->forward(by_step(tokens))));
   }
   Tensor forward_texts(const Tensor& tokens, TextCaches caches) override {
     const NoGrad no_grad;
-    const RecurrentResult result = (*lstm_)(embedding_->forward(tokens), joined(tokens, caches));
+    const RecurrentResult result = (*lstm_)(by_step(tokens), joined(tokens, caches));
     const bool one = caches.size() == 1;
     for (std::size_t i = 0; i < caches.size(); ++i) {
       const auto row = static_cast<std::int64_t>(i);
@@ -55,11 +54,18 @@ class LstmLanguageModel : public CausalLanguageModel {
       caches[i]->cell = own(result.cell);
       caches[i]->tokens += tokens.dim(1);
     }
-    return head_->forward(result.output);
+    return by_text(head_->forward(result.output));
   }
   std::int64_t context() const override { return 0; }
 
  private:
+  // Layers take steps first. Tokens and logits are turned, which are smaller than what lies between
+  // them: [N, T] to values [T, N, width], and logits [T, N, V] to [N, T, V].
+  Tensor by_step(const Tensor& tokens) const {
+    return embedding_->forward(transpose(tokens, 0, 1));
+  }
+  static Tensor by_text(const Tensor& logits) { return transpose(logits, 0, 1); }
+
   // The states side by side; where a text begins, zeros.
   RecurrentState joined(const Tensor& tokens, TextCaches caches) const {
     const auto count = static_cast<std::int64_t>(caches.size());
