@@ -29,31 +29,22 @@ void multiply(const GemmSize& size, const GemmOperand& a, const GemmPanel& panel
 // several panels keep the multipliers busy.
 void multiply_row(const GemmSize& size, const GemmOperand& a, const GemmPanel& panels,
                   const GemmOutput& c) {
-  constexpr int kRowPanels = kGemmRowColumns / kPanel;
-  Vec sum[kRowPanels][1][kPanelVecs] = {};
+  constexpr int kRowVecs = kGemmRowColumns / kVec;
+  Vec sum[1][kRowVecs] = {};
   const std::int64_t step = panels.step;
   const std::int64_t column_step = a.column_step;
   const float* from = a.data;
   const float* b = panels.data;
   for (std::int64_t k = size.k; k > 0; --k) {
-    const Vec x = *from - Vec{};  // in every lane
-#pragma GCC unroll 4
-    for (int p = 0; p < kRowPanels; ++p) {
-#pragma GCC unroll 2
-      for (int v = 0; v < kPanelVecs; ++v) {
-        sum[p][0][v] = multiply_add(x, load(b + p * step + v * kVec), sum[p][0][v]);
-      }
+    const Vec x = in_every_lane(*from);
+#pragma GCC unroll 8
+    for (int v = 0; v < kRowVecs; ++v) {
+      sum[0][v] = multiply_add(x, load_column(b, step, v), sum[0][v]);
     }
     b += kPanel;
     from += column_step;
   }
-  GemmOutput out = c;
-#pragma GCC unroll 4
-  for (int p = 0; p < kRowPanels; ++p) {
-    finish(sum[p], out, kPanel);
-    out.data += kPanel;
-    if (out.bias != nullptr) out.bias += kPanel;
-  }
+  finish(sum, 1, c, kGemmRowColumns);
 }
 
 void multiply_packed(const GemmSize& size, const float* rows, const GemmPanel& panel,
