@@ -185,10 +185,12 @@ void multiply_transposed(const Factor<T>& in, const Factor<T>& gradients, std::i
       const std::int64_t panel = i % in.panels;
       if (loops.pair_tiles != nullptr) loops.pair_tiles(in.matrices.at(position, panel), rows);
       for (std::int64_t o = 0; o < gradients.panels; o += loops.panels) {
+        const std::int64_t after = o + loops.panels;
         loops.multiply_transposed(
             {in.matrices.at(position, panel), 0, gradients.matrices.at(position, o),
              gradients.matrices.panel_step(), sums.at(position, panel * gradients.panels + o),
-             sums.panel_step(), std::min(loops.panels, gradients.panels - o), rows, 0, accumulate});
+             sums.panel_step(), std::min(loops.panels, gradients.panels - o), rows, 0, accumulate,
+             gradients.matrices.at(position, after < gradients.panels ? after : 0)});
       }
     }
   });
