@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/array/storage/storage.h"
+#include "weft/base/parallel.h"
 #include "weft/kernel/core/prepared_weights.h"
 #include "weft/kernel/gemm/gemm_blocks.h"
 #include "weft/kernel/gemm/gemm_loops.h"
@@ -16,6 +17,8 @@ constexpr std::int64_t kDepthMax = 384;
 // may come from the third-level cache; rows, which are packed again for each block of columns, cost
 // more.
 constexpr std::int64_t kColumnsAtOnce = 1536;
+// Values that a thread packs at least.
+constexpr std::int64_t kPackedGrain = 16 * 1024;
 static_assert(PackedMatrix::kPanel == kGemmPanel);
 using gemm_blocks::kRowsAtOnce;
 using gemm_blocks::padded_columns;
@@ -137,28 +140,64 @@ void run_few_rows(const GemmWork& work) {
   }
 }
 
-void run_gemm(const GemmWork& work) {
-  if (work.size.m <= kRowsAtOnce) {
-    run_few_rows(work);
-    return;
+std::shared_ptr<Storage> allocate_floats(std::int64_t count) {
+  return Storage::allocate(static_cast<std::size_t>(count) * sizeof(float));
+}
+
+// Columns [k, k + depth) of a part's a times its packed b, on this thread.
+void multiply_depth(const GemmWork& part, std::int64_t k, std::int64_t depth, const float* panels) {
+  std::shared_ptr<Storage> buffer;
+  float* row_buffer = nullptr;
+  if (packs_rows(part.size, part.a)) {
+    buffer = allocate_floats(kRowsAtOnce * depth);
+    row_buffer = static_cast<float*>(buffer->data());
   }
+  multiply_panels({part.size.m, part.size.n, depth}, gemm_block_of(part.a, 0, k), {panels, nullptr},
+                  output_of(part.c, k, depth, part.size.k), row_buffer);
+}
+
+// Calls multiply(part, k, depth, panels) for parts of b, each packed by pack(b, depth, columns,
+// panels) before.
+template <class Pack, class Multiply>
+void for_each_panel_block(const GemmWork& work, const Pack& pack, const Multiply& multiply) {
   const std::int64_t step = gemm_depth(work.size.k);
   const std::int64_t columns = std::min(padded_columns(work.size.n), kColumnsAtOnce);
-  const bool packs = packs_rows(work.size, work.a);
-  const std::int64_t row_floats = packs ? kRowsAtOnce * step : 0;
-  const auto buffer =
-      Storage::allocate(static_cast<std::size_t>(columns * step + row_floats) * sizeof(float));
+  const auto buffer = allocate_floats(columns * step);
   auto* const panels = static_cast<float*>(buffer->data());
-  float* const row_buffer = packs ? panels + columns * step : nullptr;
   for (std::int64_t j = 0; j < work.size.n; j += kColumnsAtOnce) {
     const GemmWork part = work.columns(j, std::min(j + kColumnsAtOnce, work.size.n));
     for (std::int64_t k = 0; k < work.size.k || k == 0; k += step) {
       const std::int64_t depth = std::min(step, work.size.k - k);
-      pack_float_panels(gemm_block_of(part.b, k, 0), depth, part.size.n, panels);
-      multiply_panels({part.size.m, part.size.n, depth}, gemm_block_of(part.a, 0, k),
-                      {panels, nullptr}, output_of(part.c, k, depth, work.size.k), row_buffer);
+      pack(gemm_block_of(part.b, k, 0), depth, part.size.n, panels);
+      multiply(part, k, depth, panels);
     }
   }
+}
+
+// On this thread.
+void run_gemm(const GemmWork& work) {
+  if (work.size.m <= kRowsAtOnce) return run_few_rows(work);
+  for_each_panel_block(work, pack_float_panels, multiply_depth);
+}
+
+// Threads that share the rows share the packing, too.
+void run_shared_rows(const GemmWork& work) {
+  const auto pack = [](const GemmOperand& b, std::int64_t depth, std::int64_t columns,
+                       float* panels) {
+    const std::int64_t grain = 1 + kPackedGrain / (kGemmPanel * std::max<std::int64_t>(depth, 1));
+    parallel_for(
+        padded_columns(columns) / kGemmPanel, grain, [&](std::int64_t begin, std::int64_t end) {
+          const std::int64_t first = begin * kGemmPanel;
+          pack_float_panels(gemm_block_of(b, 0, first), depth,
+                            std::min(end * kGemmPanel, columns) - first, panels + first * depth);
+        });
+  };
+  for_each_panel_block(
+      work, pack,
+      [](const GemmWork& part, std::int64_t k, std::int64_t depth, const float* panels) {
+        gemm_blocks::run_rows(
+            part, [&](const GemmWork& rows) { multiply_depth(rows, k, depth, panels); });
+      });
 }
 
 // A part of a product whose b is packed; its first column is `first` of b.
@@ -194,7 +233,9 @@ std::int64_t gemm_depth(std::int64_t k) {
 }
 
 void gemm(const GemmSize& size, const GemmOperand& a, const GemmOperand& b, const GemmOutput& c) {
-  gemm_blocks::run_parts(GemmWork{size, a, b, c}, run_gemm);
+  const GemmWork work{size, a, b, c};
+  if (gemm_blocks::shares_rows(size) && size.n > 0) return run_shared_rows(work);
+  gemm_blocks::run_parts(work, run_gemm);
 }
 
 void gemm(std::int64_t m, const GemmOperand& a, const PackedMatrix& b, const GemmOutput& c) {

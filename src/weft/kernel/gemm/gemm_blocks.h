@@ -50,24 +50,34 @@ struct Work {
   }
 };
 
+// Whether threads share the rows of such a product, and all columns of b with them; otherwise each
+// has columns of its own.
+inline bool shares_rows(const GemmSize& size) {
+  return size.m >= 2 * kRowsAtOnce && padded_columns(size.n) < size.m;
+}
+
+// Calls run(rows) for parts that make up `work`, on the compute threads.
+template <class SomeWork, class Run>
+void run_rows(const SomeWork& work, const Run& run) {
+  const GemmSize& size = work.size;
+  const std::int64_t grain = 6 + kGrainProducts / (size.n * std::max<std::int64_t>(size.k, 1));
+  parallel_for(size.m, grain,
+               [&](std::int64_t begin, std::int64_t end) { run(work.rows(begin, end)); });
+}
+
 // Calls run(part) for parts that make up `work`, on the compute threads.
 template <class SomeWork, class Run>
 void run_parts(const SomeWork& work, const Run& run) {
   const GemmSize& size = work.size;
   if (size.m == 0 || size.n == 0) return;
-  const std::int64_t panels = padded_columns(size.n) / kGemmPanel;
+  if (shares_rows(size)) return run_rows(work, run);
   const std::int64_t depth = std::max<std::int64_t>(size.k, 1);
-  if (size.m < 2 * kRowsAtOnce || panels * kGemmPanel >= size.m) {
-    const std::int64_t products = size.m > kFewRows ? kGrainProducts : kFewRowsGrainProducts;
-    const std::int64_t grain = 1 + products / (kGemmPanel * depth * size.m);
-    parallel_for(panels, grain, [&](std::int64_t begin, std::int64_t end) {
-      run(work.columns(begin * kGemmPanel, std::min(end * kGemmPanel, size.n)));
-    });
-    return;
-  }
-  const std::int64_t grain = 6 + kGrainProducts / (size.n * depth);
-  parallel_for(size.m, grain,
-               [&](std::int64_t begin, std::int64_t end) { run(work.rows(begin, end)); });
+  const std::int64_t products = size.m > kFewRows ? kGrainProducts : kFewRowsGrainProducts;
+  const std::int64_t grain = 1 + products / (kGemmPanel * depth * size.m);
+  parallel_for(padded_columns(size.n) / kGemmPanel, grain,
+               [&](std::int64_t begin, std::int64_t end) {
+                 run(work.columns(begin * kGemmPanel, std::min(end * kGemmPanel, size.n)));
+               });
 }
 
 }  // namespace weft::gemm_blocks
