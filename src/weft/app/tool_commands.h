@@ -9,7 +9,7 @@
 #include "weft/app/terminal/environment.h"
 #include "weft/app/terminal/exit_code.h"
 #include "weft/collective/engine/bench_all_reduce.h"
-#include "weft/train/profile/bench_profile.h"
+#include "weft/train/bench/bench_profile.h"
 
 namespace weft {
 

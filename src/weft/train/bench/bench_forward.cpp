@@ -1,4 +1,4 @@
-#include "weft/train/bench_forward.h"
+#include "weft/train/bench/bench_forward.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "weft/train/profile/bench_profile.h"
+#include "weft/train/bench/bench_profile.h"
 
 #include "weft/base/file.h"
 #include "weft/base/machine_peak.h"

@@ -17,7 +17,7 @@
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
-#include "weft/train/bench_workload.h"
+#include "weft/train/bench/bench_workload.h"
 #include "weft/train/profile/step_profile.h"
 
 namespace weft {

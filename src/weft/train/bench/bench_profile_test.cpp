@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/file.h"
-#include "weft/train/bench_forward.h"
-#include "weft/train/bench_train.h"
+#include "weft/train/bench/bench_forward.h"
+#include "weft/train/bench/bench_train.h"
 
 namespace weft::bench_profile_test {
 namespace {

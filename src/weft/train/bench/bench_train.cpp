@@ -1,4 +1,4 @@
-#include "weft/train/bench_train.h"
+#include "weft/train/bench/bench_train.h"
 
 #include <vector>
 
@@ -11,7 +11,7 @@
 #include "weft/op/loss.h"
 #include "weft/op/shape.h"
 #include "weft/optim/optimizer.h"
-#include "weft/train/bench_workload.h"
+#include "weft/train/bench/bench_workload.h"
 #include "weft/train/capture/captured_step.h"
 #include "weft/train/update/precision.h"
 

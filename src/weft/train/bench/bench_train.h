@@ -13,8 +13,8 @@
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
-#include "weft/train/bench_workload.h"
-#include "weft/train/profile/bench_profile.h"
+#include "weft/train/bench/bench_profile.h"
+#include "weft/train/bench/bench_workload.h"
 
 namespace weft {
 

@@ -1,4 +1,4 @@
-#include "weft/train/bench_workload.h"
+#include "weft/train/bench/bench_workload.h"
 
 #if defined(__unix__)
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// StepProfiler: where the time of training steps or forward passes goes, by operation and by kernel.
+// StepProfiler: where the time of training steps and forward passes goes, by operation and kernel.
 //
 //   StepProfiler profiler(clock, 0);
 //   { const LaunchProfile::Scope scope(profiler.launches()); step(); }
