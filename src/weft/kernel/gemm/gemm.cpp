@@ -17,6 +17,8 @@ constexpr std::int64_t kDepthMax = 384;
 // may come from the third-level cache; rows, which are packed again for each block of columns, cost
 // more.
 constexpr std::int64_t kColumnsAtOnce = 1536;
+// Rows from which on threads share those of a product with a single panel.
+constexpr std::int64_t kRowsOfOnePanel = 48;
 // Values that a thread packs at least.
 constexpr std::int64_t kPackedGrain = 16 * 1024;
 static_assert(PackedMatrix::kPanel == kGemmPanel);
@@ -241,8 +243,11 @@ void gemm(const GemmSize& size, const GemmOperand& a, const GemmOperand& b, cons
 void gemm(std::int64_t m, const GemmOperand& a, const PackedMatrix& b, const GemmOutput& c) {
   // The second operand counts columns: the distance of a part's from this one is its first.
   const GemmWork work{{m, b.n(), b.k()}, a, {b.data(), 0, 1}, c};
-  gemm_blocks::run_parts(
-      work, [&](const GemmWork& part) { run_packed(part, b, part.b.data - b.data()); });
+  const auto run = [&](const GemmWork& part) { run_packed(part, b, part.b.data - b.data()); };
+  if (b.n() > 0 && b.n() <= kGemmPanel && m >= kRowsOfOnePanel) {
+    return gemm_blocks::run_rows(work, run);
+  }
+  gemm_blocks::run_parts(work, run);
 }
 
 std::shared_ptr<const PackedMatrix> packed_weight(const Array& weight) {

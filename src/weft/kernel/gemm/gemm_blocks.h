@@ -60,7 +60,8 @@ inline bool shares_rows(const GemmSize& size) {
 template <class SomeWork, class Run>
 void run_rows(const SomeWork& work, const Run& run) {
   const GemmSize& size = work.size;
-  const std::int64_t grain = 6 + kGrainProducts / (size.n * std::max<std::int64_t>(size.k, 1));
+  const std::int64_t products = padded_columns(size.n) * std::max<std::int64_t>(size.k, 1);
+  const std::int64_t grain = std::max<std::int64_t>(6, kGrainProducts / products);
   parallel_for(size.m, grain,
                [&](std::int64_t begin, std::int64_t end) { run(work.rows(begin, end)); });
 }
