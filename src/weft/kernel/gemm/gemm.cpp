@@ -13,6 +13,9 @@ namespace {
 
 // A packed panel of b (24 KiB) stays in the first- or second-level cache while a's rows pass by.
 constexpr std::int64_t kDepthMax = 384;
+// Up to this depth, that of 28 by 28 pixels, a second part, which adds its sums to those of the
+// first in memory, costs more than panels that come from the second level.
+constexpr std::int64_t kDepthWhole = 784;
 // Columns of b at once where rows are many. Panels are read in order, ahead of their use, so they
 // may come from the third-level cache; rows, which are packed again for each block of columns, cost
 // more.
@@ -230,7 +233,8 @@ void run_packed(const GemmWork& work, const PackedMatrix& b, std::int64_t first)
 }  // namespace
 
 std::int64_t gemm_depth(std::int64_t k) {
-  const std::int64_t blocks = std::max<std::int64_t>(1, (k + kDepthMax - 1) / kDepthMax);
+  const std::int64_t blocks =
+      k <= kDepthWhole ? 1 : std::max<std::int64_t>(1, (k + kDepthMax - 1) / kDepthMax);
   return std::max<std::int64_t>(1, ((k + blocks - 1) / blocks + 7) / 8 * 8);
 }
 
