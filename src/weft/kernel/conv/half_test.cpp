@@ -59,8 +59,9 @@ void expect_rounded(const Array& got, const Array& want, const Array& magnitude,
 struct Sizes {
   std::int64_t m, n, k;
 };
-const std::vector<Sizes> kSizes = {{1, 1, 1},   {7, 17, 257},  {64, 10, 33},    {3, 40, 700},
-                                   {97, 31, 5}, {200, 33, 40}, {250, 600, 800}, {2, 3, 0}};
+const std::vector<Sizes> kSizes = {{1, 1, 1},       {7, 17, 257},   {64, 10, 33},
+                                   {3, 40, 700},    {97, 31, 5},    {200, 33, 40},
+                                   {250, 600, 800}, {20, 40, 1600}, {2, 3, 0}};
 
 TEST(HalfMatmul, HasTheBitsOfTheWidenedProductRoundedOnce) {
   for (const DType dtype : kHalves) {

@@ -44,7 +44,7 @@ struct Sizes {
   std::int64_t m, n, k;
 };
 const std::vector<Sizes> kSizes = {{1, 1, 1},    {6, 16, 256}, {7, 17, 257}, {5, 3, 2},
-                                   {64, 10, 33}, {13, 200, 9}, {3, 40, 700}, {97, 31, 64}};
+                                   {64, 10, 33}, {13, 200, 9}, {3, 40, 900}, {97, 31, 64}};
 
 TEST(Matmul, EqualsPlainLoopsForOddSizesAndAnyTransposes) {
   for (const Sizes& size : kSizes) {
@@ -64,9 +64,10 @@ TEST(Matmul, EqualsPlainLoopsForOddSizesAndAnyTransposes) {
   }
 }
 
-// More rows and columns than are packed at once, in two parts of k. Every 61st element is compared.
+// More rows and columns than are packed at once, in three parts of k. Every 61st element is
+// compared.
 TEST(Matmul, EqualsPlainLoopsAcrossBlocks) {
-  constexpr Sizes kSize = {97, 1560, 390};
+  constexpr Sizes kSize = {97, 1560, 790};
   for (const bool transpose_a : {false, true}) {
     for (const bool transpose_b : {false, true}) {
       const Array a =
@@ -129,23 +130,26 @@ TEST(Matmul, BroadcastsBatches) {
 }
 
 TEST(Matmul, HasTheSameBitsForAnyThreadCount) {
-  const Array a = random_array({150, 400}, 10);
-  const Array b = random_array({400, 90}, 11);
-  std::vector<std::vector<float>> results;
-  for (const int threads : {1, 2, 3}) {
-    set_thread_count(threads);
-    Array out = Array::empty({150, 90});
-    matmul(a, b, out);
-    results.push_back(out.to_vector<float>());
+  // Threads share the columns of the first and the rows of the others, and with these the packing.
+  for (const Sizes& size : {Sizes{150, 90, 400}, {260, 90, 900}, {400, 120, 300}}) {
+    const Array a = random_array({size.m, size.k}, 10);
+    const Array b = random_array({size.k, size.n}, 11);
+    std::vector<std::vector<float>> results;
+    for (const int threads : {1, 2, 3}) {
+      set_thread_count(threads);
+      Array out = Array::empty({size.m, size.n});
+      matmul(a, b, out);
+      results.push_back(out.to_vector<float>());
+    }
+    set_thread_count(1);
+    EXPECT_EQ(results[0], results[1]);
+    EXPECT_EQ(results[0], results[2]);
   }
-  set_thread_count(1);
-  EXPECT_EQ(results[0], results[1]);
-  EXPECT_EQ(results[0], results[2]);
 }
 
 // A product with one column is computed as that of its transpose.
 TEST(Matmul, AColumnHasTheBitsOfTheWholeProduct) {
-  for (const Sizes& size : {Sizes{1, 5, 3}, {33, 7, 40}, {150, 90, 700}, {4, 3, 1}}) {
+  for (const Sizes& size : {Sizes{1, 5, 3}, {33, 7, 40}, {150, 90, 900}, {4, 3, 1}}) {
     for (const bool transpose_a : {false, true}) {
       const Array a = random_array(transpose_a ? Shape{size.k, size.m} : Shape{size.m, size.k}, 20);
       const Array b = random_array({size.k, size.n}, 21);

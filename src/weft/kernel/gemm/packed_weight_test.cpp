@@ -17,9 +17,9 @@ std::vector<float> layer(const Array& x, const Array& weight, const Array& bias)
 }
 
 // Rows, outputs, inputs: one row of several groups of panels, a rest of them, several parts of k;
-// more rows and outputs than are multiplied at once.
-const std::vector<Shape> kSizes = {{1, 200, 40}, {1, 64, 900},  {1, 5, 7},      {2, 130, 33},
-                                   {7, 600, 64}, {200, 48, 20}, {98, 1560, 390}};
+// more rows and outputs than are multiplied at once; a single panel whose rows threads share.
+const std::vector<Shape> kSizes = {{1, 200, 40}, {1, 64, 900},  {1, 5, 7},       {2, 130, 33},
+                                   {7, 600, 64}, {200, 48, 20}, {98, 1560, 790}, {300, 10, 500}};
 
 TEST(PackedWeight, GivesTheBitsOfALayerThatPacksItself) {
   for (const int threads : {1, 3}) {
