@@ -18,9 +18,11 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kLinearGrain = 32 * 1024;
-// Values of 16 bits, and rows of them, that are widened at a time.
+// Values of 16 bits that are widened at a time.
 constexpr std::int64_t kLinearBlock = 256;
-constexpr std::int64_t kBlockRows = 32;
+// The same for sums of columns, and rows of them: 32 KiB, in pieces that are read in one stream.
+constexpr std::int64_t kSumColumns = 1024;
+constexpr std::int64_t kSumRows = 8;
 
 float* floats(const Array& array) { return static_cast<float*>(array.raw_data()); }
 
@@ -110,18 +112,18 @@ template <class Half>
 void sum_half_columns(const Array& rows, Array& sums, bool accumulate, std::int64_t begin,
                       std::int64_t end) {
   const std::int64_t width = rows.dim(1);
-  float block[kBlockRows * kLinearBlock];
-  float total[kLinearBlock];
-  for (std::int64_t j = begin; j < end; j += kLinearBlock) {
-    const std::int64_t count = std::min(kLinearBlock, end - j);
+  float block[kSumRows * kSumColumns];
+  float total[kSumColumns];
+  for (std::int64_t j = begin; j < end; j += kSumColumns) {
+    const std::int64_t count = std::min(kSumColumns, end - j);
     std::fill_n(total, count, 0.0F);
     if (accumulate) to_f32_row(sums.data<Half>() + j, total, count);
-    for (std::int64_t i = 0; i < rows.dim(0); i += kBlockRows) {
-      const std::int64_t height = std::min(kBlockRows, rows.dim(0) - i);
+    for (std::int64_t i = 0; i < rows.dim(0); i += kSumRows) {
+      const std::int64_t height = std::min(kSumRows, rows.dim(0) - i);
       for (std::int64_t r = 0; r < height; ++r) {
-        to_f32_row(rows.data<Half>() + (i + r) * width + j, block + r * kLinearBlock, count);
+        to_f32_row(rows.data<Half>() + (i + r) * width + j, block + r * kSumColumns, count);
       }
-      flat_loops().column_sums({block, kLinearBlock, height}, total, 0, count);
+      flat_loops().column_sums({block, kSumColumns, height}, total, 0, count);
     }
     from_f32_row(total, sums.data<Half>() + j, count);
   }
