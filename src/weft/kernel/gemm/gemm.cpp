@@ -29,6 +29,10 @@ using gemm_blocks::kRowsAtOnce;
 using gemm_blocks::padded_columns;
 using GemmWork = gemm_blocks::Work<GemmOperand, GemmOutput>;
 
+std::shared_ptr<Storage> allocate_floats(std::int64_t count) {
+  return Storage::allocate(static_cast<std::size_t>(count) * sizeof(float));
+}
+
 GemmOperand gemm_block_of(const GemmOperand& operand, std::int64_t row, std::int64_t column) {
   return {operand.data + row * operand.row_step + column * operand.column_step, operand.row_step,
           operand.column_step};
@@ -129,7 +133,7 @@ void run_few_rows(const GemmWork& work) {
   const std::int64_t step = gemm_depth(work.size.k);
   const bool packs = packs_rows(work.size, work.a);
   const std::int64_t floats = (kColumns + (packs ? work.size.m : 0)) * step;
-  const auto buffer = Storage::allocate(static_cast<std::size_t>(floats) * sizeof(float));
+  const auto buffer = allocate_floats(floats);
   auto* const panels = static_cast<float*>(buffer->data());
   float* const rows = packs ? panels + kColumns * step : nullptr;
   for (std::int64_t k = 0; k < work.size.k || k == 0; k += step) {
@@ -145,19 +149,16 @@ void run_few_rows(const GemmWork& work) {
   }
 }
 
-std::shared_ptr<Storage> allocate_floats(std::int64_t count) {
-  return Storage::allocate(static_cast<std::size_t>(count) * sizeof(float));
-}
-
 // Columns [k, k + depth) of a part's a times its packed b, on this thread.
-void multiply_depth(const GemmWork& part, std::int64_t k, std::int64_t depth, const float* panels) {
+void multiply_depth(const GemmWork& part, std::int64_t k, std::int64_t depth,
+                    const Panels& panels) {
   std::shared_ptr<Storage> buffer;
   float* row_buffer = nullptr;
   if (packs_rows(part.size, part.a)) {
-    buffer = allocate_floats(kRowsAtOnce * depth);
+    buffer = allocate_floats(std::min(part.size.m, kRowsAtOnce) * depth);
     row_buffer = static_cast<float*>(buffer->data());
   }
-  multiply_panels({part.size.m, part.size.n, depth}, gemm_block_of(part.a, 0, k), {panels, nullptr},
+  multiply_panels({part.size.m, part.size.n, depth}, gemm_block_of(part.a, 0, k), panels,
                   output_of(part.c, k, depth, part.size.k), row_buffer);
 }
 
@@ -174,7 +175,7 @@ void for_each_panel_block(const GemmWork& work, const Pack& pack, const Multiply
     for (std::int64_t k = 0; k < work.size.k || k == 0; k += step) {
       const std::int64_t depth = std::min(step, work.size.k - k);
       pack(gemm_block_of(part.b, k, 0), depth, part.size.n, panels);
-      multiply(part, k, depth, panels);
+      multiply(part, k, depth, Panels{panels, nullptr});
     }
   }
 }
@@ -199,7 +200,7 @@ void run_shared_rows(const GemmWork& work) {
   };
   for_each_panel_block(
       work, pack,
-      [](const GemmWork& part, std::int64_t k, std::int64_t depth, const float* panels) {
+      [](const GemmWork& part, std::int64_t k, std::int64_t depth, const Panels& panels) {
         gemm_blocks::run_rows(
             part, [&](const GemmWork& rows) { multiply_depth(rows, k, depth, panels); });
       });
@@ -208,13 +209,6 @@ void run_shared_rows(const GemmWork& work) {
 // A part of a product whose b is packed; its first column is `first` of b.
 void run_packed(const GemmWork& work, const PackedMatrix& b, std::int64_t first) {
   const std::int64_t step = gemm_depth(b.k());
-  std::shared_ptr<Storage> buffer;
-  float* row_buffer = nullptr;
-  if (packs_rows(work.size, work.a)) {
-    const std::int64_t floats = std::min(work.size.m, kRowsAtOnce) * step;
-    buffer = Storage::allocate(static_cast<std::size_t>(floats) * sizeof(float));
-    row_buffer = static_cast<float*>(buffer->data());
-  }
   for (std::int64_t j = 0; j < work.size.n; j += kColumnsAtOnce) {
     const GemmWork part = work.columns(j, std::min(j + kColumnsAtOnce, work.size.n));
     const float* block = b.data();
@@ -222,9 +216,8 @@ void run_packed(const GemmWork& work, const PackedMatrix& b, std::int64_t first)
       const std::int64_t depth = std::min(step, b.k() - k);
       const float* const next = block + padded_columns(b.n()) * depth;
       const std::int64_t left = std::min(step, b.k() - k - depth);
-      multiply_panels({part.size.m, part.size.n, depth}, gemm_block_of(part.a, 0, k),
-                      {block + (first + j) * depth, left > 0 ? next + (first + j) * left : nullptr},
-                      output_of(part.c, k, depth, b.k()), row_buffer);
+      multiply_depth(part, k, depth,
+                     {block + (first + j) * depth, left > 0 ? next + (first + j) * left : nullptr});
       block = next;
     }
   }
@@ -263,9 +256,7 @@ std::shared_ptr<const PackedMatrix> packed_weight(const Array& weight) {
 }
 
 PackedMatrix::PackedMatrix(const GemmOperand& b, std::int64_t k, std::int64_t n)
-    : k_(k),
-      n_(n),
-      storage_(Storage::allocate(static_cast<std::size_t>(padded_columns(n) * k) * sizeof(float))) {
+    : k_(k), n_(n), storage_(allocate_floats(padded_columns(n) * k)) {
   auto* packed = static_cast<float*>(storage_->data());
   const std::int64_t step = gemm_depth(k);
   for (std::int64_t row = 0; row < k; row += step) {
