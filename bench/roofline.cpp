@@ -116,21 +116,24 @@ struct AttentionCase {
   std::int64_t tokens;
   std::int64_t heads;
   std::int64_t width;  // of a head
+  weft::DType dtype = weft::DType::kF32;
 };
 
 // Causal, forward and backward. The operations are those of the pairs that are read.
 void add_attention(std::vector<Case>& cases, const AttentionCase& c) {
-  const Array qkv = random({c.batch, c.tokens, 3 * c.heads * c.width});
+  const Array qkv = random({c.batch, c.tokens, 3 * c.heads * c.width}).to(c.dtype);
   const weft::PackedHeads packed{c.heads, c.heads};
   const weft::AttentionRun run{.scale = 1.0 / std::sqrt(static_cast<double>(c.width)),
                                .causal = true};
   const weft::AttentionResult result = weft::packed_attention_forward(qkv, packed, Array(), run);
-  const Array dy = random({c.batch, c.tokens, c.heads, c.width});
+  const Array dy = random({c.batch, c.tokens, c.heads, c.width}).to(c.dtype);
   const double pairs = static_cast<double>(c.batch * c.heads) * static_cast<double>(c.tokens) *
                        static_cast<double>(c.tokens + 1) / 2.0;
   const double flops = 4.0 * pairs * static_cast<double>(c.width);
-  const std::string name = "causal attention " + std::to_string(c.tokens) + " tokens, " +
-                           std::to_string(c.heads) + "x" + std::to_string(c.width);
+  const std::string name = std::string("causal attention ") +
+                           (c.dtype == weft::DType::kBF16 ? "bf16 " : "") +
+                           std::to_string(c.tokens) + " tokens, " + std::to_string(c.heads) + "x" +
+                           std::to_string(c.width);
   cases.push_back({name + " forward", flops, flops,
                    [=] { weft::packed_attention_forward(qkv, packed, Array(), run); }});
   cases.push_back({name + " backward", 2.5 * flops, 2.5 * flops, [=] {
@@ -167,6 +170,8 @@ std::vector<Case> all_cases() {
   for (const std::int64_t width : {64, 128}) {
     for (const std::int64_t tokens : {1024, 2048}) add_attention(cases, {1, tokens, 1, width});
   }
+  add_attention(cases, {8, 256, 6, 64, weft::DType::kBF16});
+  add_attention(cases, {2, 1024, 6, 64, weft::DType::kBF16});
   return cases;
 }
 

@@ -31,11 +31,6 @@ struct Operands {
   const Array& stream;
 };
 
-template <class T>
-AttentionProblem<T> attention_problem_of(const Operands& in, const AttentionRun& run) {
-  return AttentionProblem<T>(in.q, in.k, in.v, in.mask, in.stream, run);
-}
-
 // Operations of `products` matrix products over the pairs of a query and a key that it reads.
 double attention_flops(const Operands& in, const AttentionRun& run, int products) {
   const std::int64_t queries = in.q.dim(1);
@@ -51,15 +46,18 @@ double attention_flops(const Operands& in, const AttentionRun& run, int products
   return 2.0 * products * pairs * static_cast<double>(in.q.dim(0) * in.q.dim(2) * in.q.dim(3));
 }
 
+template <class T>
+void solve_attention(const Operands& in, const AttentionRun& run, LaunchArrays out) {
+  solve_attention(AttentionProblem<T>(in.q, in.k, in.v, in.mask, in.stream, run),
+                  AttentionOutputs<T>{output_heads_of<T>(out[0]), out[1].data<LogSum<T>>()});
+}
+
 void attention_forward_body(const Operands& in, const AttentionRun& run, LaunchArrays out) {
   launch_flops(attention_flops(in, run, 2));
-  if (out[0].dtype() == DType::kF64) {
-    return solve_attention(
-        attention_problem_of<double>(in, run),
-        AttentionOutputs<double>{output_heads_of<double>(out[0]), out[1].data<double>()});
-  }
-  solve_attention(attention_problem_of<float>(in, run),
-                  AttentionOutputs<float>{output_heads_of<float>(out[0]), out[1].data<float>()});
+  const DType dtype = out[0].dtype();
+  if (dtype == DType::kF64) return solve_attention<double>(in, run, out);
+  if (dtype == DType::kBF16) return solve_attention<BFloat16>(in, run, out);
+  solve_attention<float>(in, run, out);
 }
 
 // What the forward pass left, and the gradient of its output.
@@ -70,11 +68,11 @@ struct Results {
 };
 
 template <class T>
-void attention_backward_body(const Operands& in, const AttentionRun& run, const Results& results,
-                             Array& dq, Array& dk, Array& dv) {
+void solve_attention_gradient(const Operands& in, const AttentionRun& run, const Results& results,
+                              Array& dq, Array& dk, Array& dv) {
   solve_attention_gradient(
-      attention_problem_of<T>(in, run),
-      AttentionGradients<T>{heads_of<T>(results.output), results.log_sums.data<T>(),
+      AttentionProblem<T>(in.q, in.k, in.v, in.mask, in.stream, run),
+      AttentionGradients<T>{heads_of<T>(results.output), results.log_sums.data<LogSum<T>>(),
                             heads_of<T>(results.dy), output_heads_of<T>(dq), output_heads_of<T>(dk),
                             output_heads_of<T>(dv)});
 }
@@ -83,9 +81,10 @@ void attention_backward_body(const Operands& in, const AttentionRun& run, const 
                              Array& dq, Array& dk, Array& dv) {
   // The scores again, and the gradients of values, shares, queries and keys.
   launch_flops(attention_flops(in, run, 5));
-  if (dq.dtype() == DType::kF64)
-    return attention_backward_body<double>(in, run, results, dq, dk, dv);
-  attention_backward_body<float>(in, run, results, dq, dk, dv);
+  const auto solve = dq.dtype() == DType::kF64    ? solve_attention_gradient<double>
+                     : dq.dtype() == DType::kBF16 ? solve_attention_gradient<BFloat16>
+                                                  : solve_attention_gradient<float>;
+  solve(in, run, results, dq, dk, dv);
 }
 
 // Queries, keys and values within qkv, [B, tokens, heads, D] each.
@@ -108,8 +107,9 @@ AttentionParts parts_of(const Array& qkv, const PackedHeads& heads) {
 
 // As `like` has its values.
 AttentionResult empty_result(const Shape& shape, const Array& like) {
+  const DType log_sums = like.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
   return {Array::empty(shape, like.dtype(), like.device()),
-          Array::empty({shape[0], shape[2], shape[1]}, like.dtype(), like.device())};
+          Array::empty({shape[0], shape[2], shape[1]}, log_sums, like.device())};
 }
 
 }  // namespace

@@ -9,7 +9,10 @@
 // D, in the gradient 10, halved if causal; memory besides inputs and outputs: O(T D) per thread.
 // Arrays are [B, tokens, heads, D] of any strides but 1 on the last axis. Query head h reads key
 // head h / (heads / kv_heads) (Ainslie et al., "GQA", EMNLP 2023).
-// f32, and f64 in plain loops. Deterministic: the same bits for any thread count.
+// f32, f64 in plain loops, and bf16: that is read and written as it is, scores, shares' sums and
+// all accumulators are f32, and where the processor multiplies pairs of bf16, shares and the
+// gradients of scores are rounded to bf16 for the products with them, as FlashAttention does.
+// Deterministic: the same bits for any thread count.
 // Threads: the calling thread and the compute threads.
 #pragma once
 
@@ -28,8 +31,9 @@ struct AttentionRun {
 };
 
 struct AttentionResult {
-  Array output;    // [B, queries, heads, D], contiguous
-  Array log_sums;  // [B, heads, queries]; infinity where a query reads no key, whose output is 0
+  Array output;  // [B, queries, heads, D], contiguous
+  // [B, heads, queries], f32 for bf16; infinity where a query reads no key, whose output is 0.
+  Array log_sums;
 };
 
 // What queries are answered from. `mask`: undefined or [B, heads, queries, keys] of any strides;

@@ -1,16 +1,16 @@
-// Code shared by both passes of attention in f32: rows of heads as operands of matrix products. For
-// attention_forward.cpp and attention_gradient.cpp; attention.h has the method.
+// Code shared by both passes of attention, block by block. For attention_forward.cpp,
+// attention_gradient.cpp and their products; attention.h has the method.
 //
 // Matrices of D columns are kept in whole panels of kPanel columns, padded with zeros, with an odd
 // number of cache lines per row, so that a column spreads over all sets of a cache.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 
 #include "weft/array/storage/storage.h"
 #include "weft/base/parallel.h"
-#include "weft/kernel/attention/attention_loops.h"
 #include "weft/kernel/attention/attention_problem.h"
 #include "weft/kernel/gemm/gemm_loops.h"
 
@@ -30,14 +30,27 @@ inline std::int64_t row_floats(std::int64_t columns) {
 }
 
 // Rows of one head.
+template <class T>
 struct Rows {
-  const float* data;
+  const T* data;
   std::int64_t step;
 };
 
-inline Rows rows_of(const Heads<const float>& heads, std::int64_t b, std::int64_t head,
-                    std::int64_t first) {
+template <class T>
+Rows<T> rows_of(const Heads<const T>& heads, std::int64_t b, std::int64_t head,
+                std::int64_t first) {
   return {heads.at(b, head, first), heads.token_step};
+}
+
+// Fetches row i + kRowsAhead of `count`, which will be read soon: rows of a head are short and far
+// apart, so the processor does not foresee them.
+inline constexpr std::int64_t kRowsAhead = 6;
+template <class T>
+void fetch_row(const Rows<T>& rows, std::int64_t i, std::int64_t count, std::int64_t width) {
+  if (i + kRowsAhead >= count) return;
+  const T* const row = rows.data + (i + kRowsAhead) * rows.step;
+  constexpr std::int64_t kLine = 64 / sizeof(T);
+  for (std::int64_t d = 0; d < width; d += kLine) __builtin_prefetch(row + d);
 }
 
 // Keys or queries [first, first + count) of a head.
@@ -46,44 +59,30 @@ struct Range {
   std::int64_t count;
 };
 
-// to[count][row_floats(width)] = rows * by.
-void copy_rows(const Rows& rows, std::int64_t count, std::int64_t width, float by, float* to);
-
-// The columns of `rows` as the k of a product: panels of 16 rows, [width][16] each.
-void pack_transposed(const Rows& rows, std::int64_t count, std::int64_t width, float* packed);
-
-// The columns of a product: all that are left, in whole panels, or as many as the loops take at
-// once.
-inline std::int64_t panels_of(const GemmLoops& gemm, std::int64_t left) {
-  return std::min(gemm.columns, left);
-}
-
-// The panel of pack_transposed() that begins with row `first`, and the next one.
-inline GemmPanel transposed_panel(const float* packed, std::int64_t first, std::int64_t width) {
-  return {packed + first * width, kPanel, kPanel * width};
-}
-
 // Memory for one thread's blocks, in lines of the cache.
 class Workspace {
  public:
-  // `floats`: of all that will be taken, each a multiple of 16.
-  explicit Workspace(std::int64_t floats)
-      : storage_(Storage::allocate(static_cast<std::size_t>(floats) * sizeof(float))),
-        next_(static_cast<float*>(storage_->data())) {}
-  float* take(std::int64_t floats) {
-    float* const result = next_;
-    next_ += floats;
+  // `words`, of 32 bits: of all that will be taken.
+  explicit Workspace(std::int64_t words)
+      : storage_(Storage::allocate(static_cast<std::size_t>(words) * sizeof(float))),
+        next_(static_cast<std::byte*>(storage_->data())) {}
+  // Element: of 32 bits.
+  template <class Element>
+  Element* take(std::int64_t words) {
+    static_assert(sizeof(Element) == sizeof(float));
+    auto* const result = reinterpret_cast<Element*>(next_);
+    next_ += static_cast<std::size_t>(words) * sizeof(float);
     return result;
   }
 
  private:
   std::shared_ptr<Storage> storage_;
-  float* next_;
+  std::byte* next_;
 };
 
 // Calls kv_head(b, kv_head) of a Solver for each key head; a thread has one Solver.
-template <class Solver, class Out>
-void solve(const AttentionProblem<float>& p, const Out& out) {
+template <class Solver, class Problem, class Out>
+void solve(const Problem& p, const Out& out) {
   if (p.width == 0 || p.batch * p.kv_heads == 0) return;
   parallel_for(p.batch * p.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
     Solver solver(p, out);

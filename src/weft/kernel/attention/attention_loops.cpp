@@ -1,65 +1,19 @@
 // The loops of attention_loops.h, compiled once for each instruction set.
 #include "weft/kernel/attention/attention_loops.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "weft/base/isa/loops_begin.inc"
 
 namespace weft {
 namespace {
 
-#include "weft/kernel/core/vector.inc"
+#include "weft/kernel/attention/score_lanes.inc"
 
-// Contracted where the instruction set has fused multiplications.
-inline Vec multiply_add(const Vec& a, const Vec& b, const Vec& c) { return a * b + c; }
-inline Vec larger(const Vec& a, const Vec& b) { return a > b ? a : b; }
-
-constexpr std::int64_t kLanes = WEFT_LANES;
 // Behind the last value of a row; a tile of a product reads less.
 constexpr std::int64_t kTail = 8;
-
-using IntVec [[gnu::vector_size(4 * WEFT_LANES)]] = std::int32_t;
-
-inline Vec all(float value) { return value - Vec{}; }  // in every lane
-// Halves of a register are joined until one value is left.
-inline float sum_of(const Vec& v) {
-  float sums[kLanes];
-  store(sums, v);
-  for (int half = kLanes / 2; half > 0; half /= 2) {
-    for (int j = 0; j < half; ++j) sums[j] += sums[j + half];
-  }
-  return sums[0];
-}
-inline float largest_of(const Vec& v) {
-  float best[kLanes];
-  store(best, v);
-  for (int half = kLanes / 2; half > 0; half /= 2) {
-    for (int j = 0; j < half; ++j) best[j] = best[j] > best[j + half] ? best[j] : best[j + half];
-  }
-  return best[0];
-}
-
-// 2^x for x <= 127, within 1.6e-7 of itself; 0 for x <= -127.
-// IMPLEMENTATION: x = n + f with n an integer and |f| <= 1/2: adding 1.5 * 2^23 leaves n in the low
-// bits, from where it is added to the exponent of 2^f = 1 + f Q(f). Q of degree 4 is fitted by
-// reweighted least squares for the least relative error, 9.2e-8 (Lawson 1961). At -127 f is 0 and
-// the sum of the exponents too: so -infinity gives 0 without a branch.
-inline Vec exp2_of(const Vec& x) {
-  const Vec magic = all(12582912.0F);
-  const Vec bounded = larger(all(-127.0F), x);
-  const Vec shifted = bounded + magic;
-  const Vec f = bounded - (shifted - magic);
-  Vec p = all(1.326472731307149e-3F);
-  p = multiply_add(p, f, all(9.671512991189957e-3F));
-  p = multiply_add(p, f, all(5.550733581185341e-2F));
-  p = multiply_add(p, f, all(2.402224242687225e-1F));
-  p = multiply_add(p, f, all(6.931470036506653e-1F));
-  p = multiply_add(p, f, all(1.0F));
-  return (Vec)((IntVec)p + ((IntVec)shifted << 23));
-}
-
-// The values of the last, incomplete register.
-inline void fill_tail(float* row, std::int64_t count, float value) {
-  for (std::int64_t i = count; i % kLanes != 0; ++i) row[i] = value;
-}
 
 inline void clear_behind(float* row, std::int64_t count) {
   for (std::int64_t i = 0; i < kTail; ++i) row[count + i] = 0.0F;
@@ -103,37 +57,23 @@ void scores_of(const float* query, const AttentionKeys& keys, float* scores) {
 }
 
 float soften(float* scores, std::int64_t count, AttentionSoftmax& softmax) {
-  const float least = -__builtin_inff();
-  fill_tail(scores, count, least);
-  Vec most = load(scores);
-  Vec more = most;
-  std::int64_t i = kLanes;
-  for (; i + kLanes < count; i += 2 * kLanes) {
-    most = larger(load(scores + i), most);
-    more = larger(load(scores + i + kLanes), more);
-  }
-  if (i < count) most = larger(load(scores + i), most);
-  const float before = softmax.largest;
-  const float found = largest_of(larger(more, most));
-  const float largest = found > before ? found : before;
-  Vec sums = load(softmax.sums);
-  float kept = 1.0F;
-  if (largest > before && before > least) {
-    kept = exp2_of(all(before - largest))[0];
-    sums *= kept;
-  }
-  // Where nothing may be read, infinity less infinity would be no number.
-  const Vec top = all(largest == least ? 0.0F : largest);
+  SoftmaxStep step = softmax_step(softmax, largest_score(scores, count, all(1.0F)));
+  const std::int64_t whole = count / kLanes * kLanes;
+  std::int64_t i = 0;
 #pragma GCC unroll 2
-  for (i = 0; i < count; i += kLanes) {
-    const Vec share = exp2_of(load(scores + i) - top);
+  for (; i < whole; i += kLanes) {
+    const Vec share = exp2_of(load(scores + i) - step.top);
     store(scores + i, share);
-    sums += share;
+    step.sums += share;
   }
-  store(softmax.sums, sums);
-  softmax.largest = largest;
+  if (i < count) {
+    const Vec share = first_lanes(count - i, exp2_of(load(scores + i) - step.top), Vec{});
+    store(scores + i, share);
+    step.sums += share;
+  }
+  store(softmax.sums, step.sums);
   clear_behind(scores, count);
-  return kept;
+  return step.kept;
 }
 
 void gradient(const AttentionRow& row, std::int64_t count) {

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
+#include "weft/array/dtype/half.h"
 #include "weft/kernel/attention/attention.h"
 #include "weft/kernel/random/dropout.h"
 
@@ -50,6 +52,9 @@ class AttentionMask {
                                 place.query * steps_[2] + place.key * steps_[3];
     if (dtype_ == DType::kF32) return double{static_cast<const float*>(data_)[offset]};
     if (dtype_ == DType::kF64) return static_cast<const double*>(data_)[offset];
+    if (dtype_ == DType::kBF16) {
+      return double{static_cast<float>(static_cast<const BFloat16*>(data_)[offset])};
+    }
     return static_cast<const bool*>(data_)[offset] ? 0.0 : -std::numeric_limits<double>::infinity();
   }
 
@@ -126,16 +131,20 @@ struct AttentionProblem {
   }
 };
 
+// Those of 16 bits would not tell shares apart.
+template <class T>
+using LogSum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
 template <class T>
 struct AttentionOutputs {
   Heads<T> output;
-  T* log_sums;  // f32: null where not wanted
+  LogSum<T>* log_sums;  // f32: null where not wanted
 };
 
 template <class T>
 struct AttentionGradients {
   Heads<const T> output;
-  const T* log_sums;
+  const LogSum<T>* log_sums;
   Heads<const T> dy;
   Heads<T> dq;
   Heads<T> dk;
@@ -148,11 +157,15 @@ void attention_dropout(const DropoutStream& stream, std::int64_t row, std::int64
 void attention_dropout(const DropoutStream& stream, std::int64_t row, std::int64_t key,
                        std::int64_t count, double* out);
 
-// The blocked solvers and the plain ones of f64.
+// The blocked solvers of f32 and bf16, and the plain ones of f64.
 void solve_attention(const AttentionProblem<float>& problem, const AttentionOutputs<float>& out);
+void solve_attention(const AttentionProblem<BFloat16>& problem,
+                     const AttentionOutputs<BFloat16>& out);
 void solve_attention(const AttentionProblem<double>& problem, const AttentionOutputs<double>& out);
 void solve_attention_gradient(const AttentionProblem<float>& problem,
                               const AttentionGradients<float>& out);
+void solve_attention_gradient(const AttentionProblem<BFloat16>& problem,
+                              const AttentionGradients<BFloat16>& out);
 void solve_attention_gradient(const AttentionProblem<double>& problem,
                               const AttentionGradients<double>& out);
 

@@ -58,34 +58,55 @@ All both_passes(const Inputs& in, const AttentionRun& run) {
   return both_passes(in, Array(), Array(), run);
 }
 
-void expect_close(const Array& got, const Array& want) {
+// Largest error as part of the largest value, or of 1, and root of the mean square likewise.
+struct Bounds {
+  double largest;
+  double mean;
+};
+constexpr Bounds kF32Bounds{1e-5, 1e-5};
+// Shares, the gradients of scores and results are rounded, by at most 2^-9 of themselves each.
+constexpr Bounds kBf16Bounds{0x1p-6, 0.01};
+
+void expect_close(const Array& got, const Array& want, const Bounds& bounds) {
   const std::vector<double> a = got.to(DType::kF64).to_vector<double>();
   const std::vector<double> b = want.to_vector<double>();
   double largest = 1;
+  double squares = 0;
+  double wanted = 0;
   for (const double value : b) {
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   }
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (std::isinf(b[i])) {
       ASSERT_EQ(a[i], b[i]) << i;
-    } else {
-      ASSERT_NEAR(a[i], b[i], 1e-5 * largest) << i;
+      continue;
     }
+    ASSERT_NEAR(a[i], b[i], bounds.largest * largest) << i;
+    squares += (a[i] - b[i]) * (a[i] - b[i]);
+    wanted += b[i] * b[i];
   }
+  const auto count = static_cast<double>(a.size());
+  EXPECT_LE(std::sqrt(squares / count), bounds.mean * std::max(std::sqrt(wanted / count), 0.1));
 }
 
+// In f32, and in bf16 of inputs that are rounded to it first.
 void expect_as_plain(const Sizes& sizes, const AttentionRun& run, const Array& mask = {},
                      const Array& stream = {}) {
-  const Inputs in = inputs_of(sizes);
-  const Inputs wide = {in.q.to(DType::kF64), in.k.to(DType::kF64), in.v.to(DType::kF64),
-                       in.dy.to(DType::kF64)};
-  const All got = both_passes(in, mask, stream, run);
-  const All want = both_passes(wide, mask, stream, run);
-  expect_close(got.result.output, want.result.output);
-  expect_close(got.result.log_sums, want.result.log_sums);
-  expect_close(got.gradient.q, want.gradient.q);
-  expect_close(got.gradient.k, want.gradient.k);
-  expect_close(got.gradient.v, want.gradient.v);
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    SCOPED_TRACE(to_string(dtype));
+    const Bounds& bounds = dtype == DType::kF32 ? kF32Bounds : kBf16Bounds;
+    const Inputs all = inputs_of(sizes);
+    const Inputs in = {all.q.to(dtype), all.k.to(dtype), all.v.to(dtype), all.dy.to(dtype)};
+    const Inputs wide = {in.q.to(DType::kF64), in.k.to(DType::kF64), in.v.to(DType::kF64),
+                         in.dy.to(DType::kF64)};
+    const All got = both_passes(in, mask, stream, run);
+    const All want = both_passes(wide, mask, stream, run);
+    expect_close(got.result.output, want.result.output, bounds);
+    expect_close(got.result.log_sums, want.result.log_sums, kF32Bounds);
+    expect_close(got.gradient.q, want.gradient.q, bounds);
+    expect_close(got.gradient.k, want.gradient.k, bounds);
+    expect_close(got.gradient.v, want.gradient.v, bounds);
+  }
 }
 
 // The plain f64 loops, which the op's contract test compares with its own reference, over sizes
@@ -141,9 +162,40 @@ TEST(Attention, HiddenKeysHaveNoShareAtAll) {
 TEST(Attention, WhatIsNoNumberStaysNoNumber) {
   Inputs in = inputs_of({1, 1, 1, 30, 30, 16});
   in.k.data<float>()[3 * 16] = std::nanf("");
-  const All all = both_passes(in, {.scale = 0.25, .causal = true});
-  for (std::int64_t i = 0; i < 30; ++i) {
-    EXPECT_EQ(std::isnan(all.result.output.data<float>()[i * 16]), i >= 3) << i;
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    const Inputs typed = {in.q.to(dtype), in.k.to(dtype), in.v.to(dtype), in.dy.to(dtype)};
+    const All all = both_passes(typed, {.scale = 0.25, .causal = true});
+    const Array output = all.result.output.to(DType::kF32);
+    for (std::int64_t i = 0; i < 30; ++i) {
+      EXPECT_EQ(std::isnan(output.data<float>()[i * 16]), i >= 3) << to_string(dtype) << i;
+    }
+  }
+}
+
+// Blocks of memory that others have left full of what is no number: what is not written is not
+// read.
+TEST(Attention, ReadsNothingThatItHasNotWritten) {
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    for (const std::int64_t tokens : {5, 33, 101}) {
+      SCOPED_TRACE(std::string(to_string(dtype)) + " " + std::to_string(tokens));
+      Inputs in = inputs_of({1, 2, 1, tokens, tokens, 20});
+      for (Array* const each : {&in.q, &in.k, &in.v, &in.dy}) *each = each->to(dtype);
+      const AttentionRun run{.scale = 0.2, .causal = true};
+      const All want = both_passes(in, run);
+      {
+        std::vector<Array> left;
+        for (int i = 0; i < 16; ++i) {
+          left.push_back(Array::full({std::int64_t{64} << i}, std::nan(""), DType::kF32));
+        }
+      }
+      const All got = both_passes(in, run);
+      for (const auto& [a, b] : {std::pair{got.result.output, want.result.output},
+                                 {got.gradient.q, want.gradient.q},
+                                 {got.gradient.k, want.gradient.k},
+                                 {got.gradient.v, want.gradient.v}}) {
+        EXPECT_EQ(a.to(DType::kF32).to_vector<float>(), b.to(DType::kF32).to_vector<float>());
+      }
+    }
   }
 }
 
@@ -163,6 +215,21 @@ TEST(Attention, LargeScoresDoNotOverflow) {
   const All all = both_passes(in, {.scale = 1.0});
   for (const float value : all.result.output.flat<float>()) ASSERT_TRUE(std::isfinite(value));
   for (const float value : all.gradient.k.flat<float>()) ASSERT_TRUE(std::isfinite(value));
+}
+
+TEST(Attention, InBf16GivesTheSameBitsForAnyThreadCount) {
+  Inputs in = inputs_of({3, 4, 2, 70, 70, 24});
+  for (Array* const each : {&in.q, &in.k, &in.v, &in.dy}) *each = each->to(DType::kBF16);
+  const AttentionRun run{.scale = 0.2, .causal = true};
+  const All one = both_passes(in, run);
+  set_thread_count(3);
+  const All three = both_passes(in, run);
+  set_thread_count(1);
+  const auto values = [](const Array& x) { return x.to(DType::kF32).to_vector<float>(); };
+  EXPECT_EQ(values(one.result.output), values(three.result.output));
+  EXPECT_EQ(values(one.gradient.q), values(three.gradient.q));
+  EXPECT_EQ(values(one.gradient.k), values(three.gradient.k));
+  EXPECT_EQ(values(one.gradient.v), values(three.gradient.v));
 }
 
 TEST(Attention, GivesTheSameBitsForAnyThreadCount) {

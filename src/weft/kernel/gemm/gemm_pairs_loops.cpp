@@ -19,11 +19,7 @@ namespace {
 #include "weft/kernel/core/pairs_math.inc"
 
 constexpr std::int64_t kVec = WEFT_LANES;
-struct Operand {
-  const Element* data;
-  std::int64_t row_step;
-  std::int64_t column_step;
-};
+using Operand = PairsMatrix;
 using Panel = PairsPanel;
 
 #include "weft/kernel/gemm/gemm_tiles.inc"
@@ -95,10 +91,15 @@ void multiply(const GemmSize& size, const Element* rows, const PairsPanel& panel
   multiply_any<Rows::kPacked>(size, {rows, 0, 0}, panel, c);
 }
 
+void multiply_matrix(const GemmSize& size, const PairsMatrix& a, const PairsPanel& panel,
+                     const GemmOutput& c) {
+  multiply_any<Rows::kStrided>(size, a, panel, c);
+}
+
 }  // namespace
 
-extern const GemmPairsLoops WEFT_LOOPS_NAME(gemm_pairs_loops) = {true, kPanels* kPanel, pack,
-                                                                 pack_rows, multiply};
+extern const GemmPairsLoops WEFT_LOOPS_NAME(gemm_pairs_loops) = {
+    true, kPanels* kPanel, pack, pack_rows, multiply, multiply_matrix};
 
 }  // namespace weft
 

@@ -20,6 +20,13 @@ struct PairsOperand {
   std::int64_t column_step;
 };
 
+// A matrix whose elements are pairs: pair p of row i is data[i * row_step + p * column_step].
+struct PairsMatrix {
+  const std::uint32_t* data;
+  std::int64_t row_step;
+  std::int64_t column_step;
+};
+
 // As GemmPanel.
 struct PairsPanel {
   const std::uint32_t* data;
@@ -44,6 +51,9 @@ struct GemmPairsLoops {
   // Such rows times the panel or panels, of which the first size.n columns count; size.k in pairs.
   void (*multiply)(const GemmSize& size, const std::uint32_t* rows, const PairsPanel& panel,
                    const GemmOutput& c);
+  // The same product with rows that are not packed.
+  void (*multiply_matrix)(const GemmSize& size, const PairsMatrix& a, const PairsPanel& panel,
+                          const GemmOutput& c);
 };
 
 // gemm_pairs_loops(): the loops for this processor.

@@ -75,7 +75,15 @@ Tensor compose_attention(const std::vector<Tensor>& in, const Array& mask, const
 }  // namespace
 
 Composition attention_composition(const Array& mask, const Array& stream, const AttentionRun& run) {
-  return [=](const std::vector<Tensor>& in) { return compose_attention(in, mask, stream, run); };
+  return [=](const std::vector<Tensor>& in) {
+    const DType dtype = in[0].dtype();
+    if (size_of(dtype) >= sizeof(float)) return compose_attention(in, mask, stream, run);
+    // Shares of 16 bits would not add up to 1.
+    std::vector<Tensor> wide;
+    for (const Tensor& each : in) wide.push_back(cast(each, DType::kF32));
+    const bool added = mask.defined() && mask.dtype() == dtype;
+    return cast(compose_attention(wide, added ? mask.to(DType::kF32) : mask, stream, run), dtype);
+  };
 }
 
 }  // namespace weft

@@ -55,6 +55,10 @@ struct AttentionSaved {
 
 }  // namespace
 
+bool attention_takes(DType dtype) {
+  return size_of(dtype) >= sizeof(float) || (dtype == DType::kBF16 && !op_tracing());
+}
+
 AttentionRun attention_run(const char* op, const AttentionOptions& options, std::int64_t width) {
   if (!(options.dropout >= 0.0 && options.dropout < 1.0)) {
     throw_operand(op, "dropout in [0, 1)", std::to_string(options.dropout));
@@ -80,7 +84,7 @@ Array attention_stream(const AttentionOptions& options, Device device) {
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options) {
   check_attention(q, k, v, options);
-  if (size_of(q.dtype()) < sizeof(float)) {
+  if (!attention_takes(q.dtype())) {
     AttentionOptions wider = options;
     if (wider.mask.defined() && wider.mask.dtype() != DType::kBool) {
       wider.mask = wider.mask.to(DType::kF32);

@@ -32,7 +32,7 @@ void check_packed_attention(const Tensor& qkv, const AttentionHeads& heads,
 Tensor packed_attention(const Tensor& qkv, const AttentionHeads& heads,
                         const AttentionOptions& options) {
   check_packed_attention(qkv, heads, options);
-  if (size_of(qkv.dtype()) < sizeof(float)) {
+  if (!attention_takes(qkv.dtype())) {
     return cast(packed_attention(cast(qkv, DType::kF32), heads, options), qkv.dtype());
   }
   const Array dense = qkv.array().strided().contiguous();
