@@ -304,8 +304,11 @@ Tensor make_written(const char* name, Array output, std::initializer_list<const 
 }  // namespace internal
 
 // Whether record() would record these inputs: ask before computing what only a vjp needs.
+inline bool recording(std::span<const Tensor* const> inputs) {
+  return grad_enabled() && internal::any_requires_grad(inputs);
+}
 inline bool recording(std::initializer_list<const Tensor*> inputs) {
-  return grad_enabled() && internal::any_requires_grad({inputs.begin(), inputs.size()});
+  return recording(std::span(inputs.begin(), inputs.size()));
 }
 
 // The Tensor of `output`, with a history if recording(inputs). `name` must be a literal. Undefined

@@ -38,16 +38,30 @@ class Recurrent : public Module {
  public:
   // Returns the output alone, starting from zeros.
   Tensor forward(const Tensor& x) override;
+  // As forward(embedding(table, tokens)), for integers [T, N] or [N, T]; without a gradient faster
+  // where there are more tokens than rows.
+  Tensor forward_tokens(const Tensor& table, const Tensor& tokens);
   // `first` holds [layers * directions, N, width], or is undefined: zeros. `lengths`, i64 [N],
   // has the lengths of the sequences: later outputs are zero, states are those of the last step.
   RecurrentResult operator()(const Tensor& x, const RecurrentState& first = {},
                              const Array& lengths = {});
+  RecurrentResult with_tokens(const Tensor& table, const Tensor& tokens,
+                              const RecurrentState& first = {}, const Array& lengths = {});
 
  protected:
   enum class Kind { kTanh, kRelu, kLstm, kGru };
   Recurrent(const RecurrentShape& shape, Kind kind);
 
  private:
+  // What the first layers read, steps first: values [T, N, inputs], or a table and tokens.
+  struct Source {
+    Tensor x;
+    Array tokens;
+  };
+  Source source(const Tensor& x, const Tensor& tokens) const;
+  Tensor outputs(const Source& source);
+  RecurrentResult outputs_and_states(const Source& source, const RecurrentState& first,
+                                     const Array& lengths);
   // One layer in one direction.
   Tensor layer(const Tensor& x, std::size_t index, const RecurrentState& first,
                const RecurrentOptions& options) const;

@@ -29,6 +29,10 @@ struct RecurrentState {
 struct RecurrentOptions {
   // From the last step of each sequence to its first.
   bool reverse = false;
+  // Integers [T, N] in [0, rows): x is then a table [rows, inputs], and the input of sequence n at
+  // step t its row tokens[t, n], as after embedding(). Where no gradient is recorded and there are
+  // more tokens than rows, what the layer makes of its inputs is computed once for each row.
+  Array tokens = {};
   // i64 [N] in [0, T], any order; undefined: T. Behind a sequence's end its state stays as it is
   // and the output is zero, as for PyTorch's packed sequences.
   Array lengths = {};

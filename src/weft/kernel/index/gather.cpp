@@ -19,15 +19,6 @@ const std::int64_t* positions(const Array& array) {
   return static_cast<const std::int64_t*>(array.raw_data());
 }
 
-void check_positions(const char* name, const Array& index, std::int64_t extent) {
-  const std::int64_t* const values = positions(index);
-  for (std::int64_t i = 0; i < index.size(); ++i) {
-    if (values[i] >= 0 && values[i] < extent) continue;
-    throw std::invalid_argument("[" + std::string(name) + "] expected indexes in [0, " +
-                                std::to_string(extent) + "), got " + std::to_string(values[i]));
-  }
-}
-
 // Calls body(T{}) with an unsigned integer of the size of an element: what only moves needs no
 // more.
 template <class Body>
@@ -186,6 +177,15 @@ Array scatter_start(const Array& x, ScatterMode mode) {
 }
 
 }  // namespace
+
+void check_positions(const char* name, const Array& index, std::int64_t extent) {
+  const std::int64_t* const values = positions(index);
+  for (std::int64_t i = 0; i < index.size(); ++i) {
+    if (values[i] >= 0 && values[i] < extent) continue;
+    throw std::invalid_argument("[" + std::string(name) + "] expected indexes in [0, " +
+                                std::to_string(extent) + "), got " + std::to_string(values[i]));
+  }
+}
 
 Array gather(const char* name, const Array& x, int axis, const Array& index) {
   const Array from = x.strided();

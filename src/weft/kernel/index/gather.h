@@ -31,6 +31,8 @@ Array scatter_sum(const char* name, const Shape& shape, int axis, const Array& i
 
 // y = x with the slices index[0], index[1], ... along `axis`; index [K].
 Array select_rows(const char* name, const Array& x, int axis, const Array& index);
+// Throws as the others do unless all of the contiguous i64 `index` is in [0, extent).
+void check_positions(const char* name, const Array& index, std::int64_t extent);
 
 // A copy of x with slice j of `source` along `axis` written or added at slice index[j].
 Array put_rows(const char* name, const Array& x, int axis, const Array& index, const Array& source,

@@ -27,9 +27,10 @@ constexpr std::int64_t gate_count(RecurrentCell cell) {
   return cell == RecurrentCell::kLstm ? 4 : cell == RecurrentCell::kGru ? 3 : 1;
 }
 
-// All contiguous and of one type but `lengths`, i64 [N] with values in [0, T].
+// All contiguous and of one type but `lengths`, i64 [N] with values in [0, T], and `tokens`, i64
+// [T, N].
 struct RecurrentInputs {
-  Array x;              // [T, N, inputs]
+  Array x;              // [T, N, inputs]; with tokens a table [rows, inputs]
   Array input_weight;   // [gates * width, inputs]
   Array hidden_weight;  // [gates * width, width]
   Array input_bias;     // [gates * width] or undefined
@@ -37,6 +38,9 @@ struct RecurrentInputs {
   Array first_hidden;   // [N, width]; undefined: zeros
   Array first_cell;     // [N, width], LSTM; undefined: zeros
   Array lengths;        // undefined: all T
+  // The input of sequence n at step t is x[tokens[t, n]]: the products of the inputs are those of
+  // the table's rows. Forward only. A token that is no row throws std::invalid_argument.
+  Array tokens = {};
 };
 
 struct RecurrentRun {

@@ -7,6 +7,7 @@
 #include "weft/base/parallel.h"
 #include "weft/kernel/gemm/gemm.h"
 #include "weft/kernel/gemm/int8.h"
+#include "weft/kernel/index/gather.h"
 #include "weft/kernel/recurrent/gate_loops.h"
 #include "weft/kernel/recurrent/recurrent.h"
 #include "weft/kernel/recurrent/recurrent_walk.h"
@@ -44,6 +45,9 @@ struct ForwardPass {
   const StepProduct<T>& product;
   const T* hidden_bias;  // GRU; of others the input's sums hold it
   const std::int64_t* lengths;
+  // The sums of each row of a table, and which row a step reads; null: sums are where gates are.
+  const T* table;
+  const std::int64_t* tokens;
   T* gates;
   T* hidden;
   T* cell;
@@ -94,6 +98,17 @@ struct ForwardPass {
     }
   }
 
+  // What a table says of these units at a step.
+  void look_up(std::int64_t t, std::int64_t begin, std::int64_t end, const Units& units) const {
+    for (std::int64_t n = begin; tokens != nullptr && n < end; ++n) {
+      const T* const from = table + tokens[walk.row(t, n)] * walk.gates() + units.first;
+      T* const to = gates_at(t, n) + units.first;
+      for (std::int64_t gate = 0; gate < walk.gates(); gate += walk.width) {
+        std::copy_n(from + gate, units.count, to + gate);
+      }
+    }
+  }
+
   // Space for a GRU's sums of `rows` rows; other cells sum where their gates are.
   std::vector<T> own_sums(std::int64_t rows) const {
     return std::vector<T>(gru() ? static_cast<std::size_t>(rows * walk.gates()) : 0);
@@ -114,6 +129,7 @@ struct ForwardPass {
     std::vector<T> own = own_sums(end - begin);
     for (std::int64_t index = 0; index < walk.steps; ++index) {
       const std::int64_t t = walk.time_at(index);
+      look_up(t, begin, end, {0, walk.width});
       product.run(end - begin, hidden + walk.row(walk.before(t), begin) * walk.width,
                   sums_of(t, begin, own));
       gates_of_rows(t, begin, end, own, {0, walk.width});
@@ -125,6 +141,7 @@ struct ForwardPass {
     std::vector<T> own = own_sums(walk.batch);
     for (std::int64_t index = 0; index < walk.steps; ++index) {
       const std::int64_t t = walk.time_at(index);
+      look_up(t, 0, walk.batch, units);
       const Sums<T> sums = sums_of(t, 0, own);
       for (std::int64_t gate = 0; gate < walk.gates(); gate += walk.width) {
         product.run_columns(walk.batch, hidden + walk.row(walk.before(t), 0) * walk.width,
@@ -182,7 +199,8 @@ std::vector<T> joint_bias(const Array& input_bias, const Array& hidden_bias, boo
   return bias;
 }
 
-// in: x, input weight, hidden weight, input bias, hidden bias, first hidden, first cell, lengths.
+// in: x, input weight, hidden weight, input bias, hidden bias, first hidden, first cell, lengths,
+// tokens.
 // out: gates, hidden, then the cell or the candidate's sums.
 template <class T>
 void recurrent_forward_body(LaunchArrays in, LaunchArrays out, const RecurrentRun& run) {
@@ -194,15 +212,23 @@ void recurrent_forward_body(LaunchArrays in, LaunchArrays out, const RecurrentRu
   T* const extra = out.size() > 2 ? out[2].data<T>() : nullptr;
   if (run.cell == RecurrentCell::kLstm) copy_or_zero(in[6], extra + first, state);
   if (state == 0 || walk.steps == 0) return;
-  launch_flops(recurrent_flops(walk, in[0].dim(2) + walk.width));
+  const bool looks_up = in[8].defined();
+  if (looks_up) check_positions("embedding", in[8], in[0].dim(0));
+  const std::int64_t inputs = in[0].dim(in[0].ndim() - 1);
+  const std::int64_t rows = looks_up ? in[0].dim(0) : walk.steps * walk.batch;
+  launch_flops(recurrent_flops(walk, walk.width) + product_flops(rows, walk.gates(), inputs));
   const std::vector<T> bias = joint_bias<T>(in[3], in[4], gru);
-  input_product(walk.steps * walk.batch, in[0].data<T>(), in[1],
-                bias.empty() ? nullptr : bias.data(), out[0].data<T>());
+  Array table;
+  if (looks_up) table = Array::empty({rows, walk.gates()}, in[0].dtype());
+  T* const sums = looks_up ? table.data<T>() : out[0].data<T>();
+  input_product(rows, in[0].data<T>(), in[1], bias.empty() ? nullptr : bias.data(), sums);
   const StepProduct<T> product(in[2]);
   const ForwardPass<T> pass{walk,
                             product,
                             gru ? recurrent_values<T>(in[4]) : nullptr,
                             recurrent_values<std::int64_t>(in[7]),
+                            sums,
+                            recurrent_values<std::int64_t>(in[8]),
                             out[0].data<T>(),
                             out[1].data<T>(),
                             extra,
@@ -215,8 +241,9 @@ void recurrent_forward_body(LaunchArrays in, LaunchArrays out, const RecurrentRu
 RecurrentTrace recurrent_forward(const RecurrentInputs& inputs, const RecurrentRun& run) {
   const DType dtype = inputs.x.dtype();
   const Device device = inputs.x.device();
-  const std::int64_t steps = inputs.x.dim(0);
-  const std::int64_t batch = inputs.x.dim(1);
+  const Array& places = inputs.tokens.defined() ? inputs.tokens : inputs.x;
+  const std::int64_t steps = places.dim(0);
+  const std::int64_t batch = places.dim(1);
   const std::int64_t width = inputs.hidden_weight.dim(1);
   RecurrentTrace trace;
   trace.gates = Array::empty({steps, batch, gate_count(run.cell) * width}, dtype, device);
@@ -229,9 +256,10 @@ RecurrentTrace recurrent_forward(const RecurrentInputs& inputs, const RecurrentR
     trace.candidate_sums = Array::empty({steps, batch, width}, dtype, device);
     outputs.push_back(&trace.candidate_sums);
   }
-  const std::array<const Array*, 8> operands = {
-      &inputs.x,           &inputs.input_weight, &inputs.hidden_weight, &inputs.input_bias,
-      &inputs.hidden_bias, &inputs.first_hidden, &inputs.first_cell,    &inputs.lengths};
+  const std::array<const Array*, 9> operands = {
+      &inputs.x,          &inputs.input_weight, &inputs.hidden_weight,
+      &inputs.input_bias, &inputs.hidden_bias,  &inputs.first_hidden,
+      &inputs.first_cell, &inputs.lengths,      &inputs.tokens};
   launch("recurrent", operands, outputs, [run](LaunchArrays in, LaunchArrays out) {
     if (out[0].dtype() == DType::kF64) return recurrent_forward_body<double>(in, out, run);
     recurrent_forward_body<float>(in, out, run);

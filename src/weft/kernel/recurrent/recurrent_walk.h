@@ -53,10 +53,12 @@ void copy_or_zero(const Array& from, T* to, std::int64_t count) {
   }
 }
 
+inline double product_flops(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+}
 // The operations of the products of all steps with `columns` values in each row.
 inline double recurrent_flops(const Walk& walk, std::int64_t columns) {
-  return 2.0 * static_cast<double>(walk.steps * walk.batch) * static_cast<double>(walk.gates()) *
-         static_cast<double>(columns);
+  return product_flops(walk.steps * walk.batch, walk.gates(), columns);
 }
 
 }  // namespace weft

@@ -96,49 +96,75 @@ Tensor Recurrent::drop(const Tensor& x, std::int64_t after) const {
   return transpose(dropout(transpose(x, 0, 1), shape_.dropout, step_words(), layer, true), 0, 1);
 }
 
-Tensor Recurrent::forward(const Tensor& x) {
-  Tensor value = shape_.batch_first ? transpose(x, 0, 1) : x;
+Recurrent::Source Recurrent::source(const Tensor& x, const Tensor& tokens) const {
+  const auto steps_first = [&](const Tensor& each) {
+    return shape_.batch_first && each.ndim() >= 2 ? transpose(each, 0, 1) : each;
+  };
+  if (tokens.defined()) return {x, steps_first(tokens).array()};
+  return {steps_first(x), {}};
+}
+
+Tensor Recurrent::outputs(const Source& source) {
+  Tensor value = source.x;
+  RecurrentOptions options;
+  options.tokens = source.tokens;
   const std::size_t directions = shape_.bidirectional ? 2 : 1;
   for (std::size_t i = 0; i < parameters_.size(); i += directions) {
     const Tensor below = value;
-    value = layer(below, i, {}, {});
+    value = layer(below, i, {}, options);
     if (directions == 2) {
-      RecurrentOptions reverse;
-      reverse.reverse = true;
-      value = concat({value, layer(below, i + 1, {}, reverse)}, 2);
+      options.reverse = true;
+      value = concat({value, layer(below, i + 1, {}, options)}, 2);
     }
     value = drop(value, static_cast<std::int64_t>(i / directions));
+    options = {};
   }
   return shape_.batch_first ? transpose(value, 0, 1) : value;
 }
 
-RecurrentResult Recurrent::operator()(const Tensor& x, const RecurrentState& first,
-                                      const Array& lengths) {
-  Tensor value = shape_.batch_first ? transpose(x, 0, 1) : x;
+Tensor Recurrent::forward(const Tensor& x) { return outputs(source(x, {})); }
+Tensor Recurrent::forward_tokens(const Tensor& table, const Tensor& tokens) {
+  return outputs(source(table, tokens));
+}
+
+RecurrentResult Recurrent::outputs_and_states(const Source& source, const RecurrentState& first,
+                                              const Array& lengths) {
+  Tensor value = source.x;
+  RecurrentOptions options;
+  options.tokens = source.tokens;
+  options.lengths = lengths;
+  options.with_state = true;
   const std::size_t directions = shape_.bidirectional ? 2 : 1;
   std::vector<Tensor> hidden;
   std::vector<Tensor> cell;
   for (std::size_t i = 0; i < parameters_.size(); i += directions) {
     std::vector<Tensor> outputs;
     for (std::size_t direction = 0; direction < directions; ++direction) {
-      RecurrentOptions options;
       options.reverse = direction == 1;
-      options.lengths = lengths;
-      options.with_state = true;
       const Tensor all = layer(
           value, i + direction,
           {select_state(first.hidden, i + direction), select_state(first.cell, i + direction)},
           options);
-      const std::int64_t steps = value.dim(0);
+      const std::int64_t steps = all.dim(0) - (kind_ == Kind::kLstm ? 2 : 1);
       outputs.push_back(slice(all, 0, 0, steps));
       hidden.push_back(slice(all, 0, steps, steps + 1));
       if (kind_ == Kind::kLstm) cell.push_back(slice(all, 0, steps + 1, steps + 2));
     }
     value = directions == 2 ? concat(outputs, 2) : outputs[0];
     value = drop(value, static_cast<std::int64_t>(i / directions));
+    options.tokens = {};
   }
   return {shape_.batch_first ? transpose(value, 0, 1) : value, concat(hidden, 0),
           cell.empty() ? Tensor() : concat(cell, 0)};
+}
+
+RecurrentResult Recurrent::operator()(const Tensor& x, const RecurrentState& first,
+                                      const Array& lengths) {
+  return outputs_and_states(source(x, {}), first, lengths);
+}
+RecurrentResult Recurrent::with_tokens(const Tensor& table, const Tensor& tokens,
+                                       const RecurrentState& first, const Array& lengths) {
+  return outputs_and_states(source(table, tokens), first, lengths);
 }
 
 RNNCell::RNNCell(const RecurrentCellShape& shape, RnnActivation activation)

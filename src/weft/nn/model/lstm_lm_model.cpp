@@ -28,8 +28,8 @@ class LstmLanguageModel : public CausalLanguageModel {
                                  {"hidden_units", options.hidden_units}});
     layers_ = layers;
     width_ = options.hidden_units;
-    embedding_ =
-        &register_part("embedding", std::make_unique<Embedding>(options.vocabulary, width));
+    embedding_ = &static_cast<Embedding&>(
+        register_part("embedding", std::make_unique<Embedding>(options.vocabulary, width)));
     lstm_ = &static_cast<LSTM&>(register_part(
         "lstm", std::make_unique<LSTM>(RecurrentShape{.inputs = width,
                                                       .width = options.hidden_units,
@@ -39,11 +39,12 @@ class LstmLanguageModel : public CausalLanguageModel {
         &register_part("head", std::make_unique<Linear>(options.hidden_units, options.vocabulary));
   }
   Tensor forward(const Tensor& tokens) override {
-    return by_text(head_->forward(lstm_->forward(by_step(tokens))));
+    return by_text(head_->forward(lstm_->forward_tokens(embedding_->weight(), by_step(tokens))));
   }
   Tensor forward_texts(const Tensor& tokens, TextCaches caches) override {
     const NoGrad no_grad;
-    const RecurrentResult result = (*lstm_)(by_step(tokens), joined(tokens, caches));
+    const RecurrentResult result =
+        lstm_->with_tokens(embedding_->weight(), by_step(tokens), joined(tokens, caches));
     const bool one = caches.size() == 1;
     for (std::size_t i = 0; i < caches.size(); ++i) {
       const auto row = static_cast<std::int64_t>(i);
@@ -60,10 +61,8 @@ class LstmLanguageModel : public CausalLanguageModel {
 
  private:
   // Layers take steps first. Tokens and logits are turned, which are smaller than what lies between
-  // them: [N, T] to values [T, N, width], and logits [T, N, V] to [N, T, V].
-  Tensor by_step(const Tensor& tokens) const {
-    return embedding_->forward(transpose(tokens, 0, 1));
-  }
+  // them: [N, T] to [T, N], and logits [T, N, V] to [N, T, V].
+  static Tensor by_step(const Tensor& tokens) { return transpose(tokens, 0, 1); }
   static Tensor by_text(const Tensor& logits) { return transpose(logits, 0, 1); }
 
   // The states side by side; where a text begins, zeros.
@@ -86,7 +85,7 @@ class LstmLanguageModel : public CausalLanguageModel {
 
   std::int64_t layers_ = 0;
   std::int64_t width_ = 0;
-  Module* embedding_;
+  Embedding* embedding_;
   LSTM* lstm_;
   Module* head_;
 };

@@ -9,6 +9,8 @@
 #include "weft/kernel/gemm/matmul.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/core/operands.h"
+#include "weft/op/embedding.h"
+#include "weft/op/index_operand.h"
 
 namespace weft {
 namespace {
@@ -36,20 +38,28 @@ void check_recurrent(const char* op, RecurrentCell cell, const Tensor& x,
   check_floating(op, x);
   check_floating(op, parameters.input_weight);
   check_floating(op, parameters.hidden_weight);
-  if (x.ndim() != 3 || parameters.hidden_weight.ndim() != 2) {
-    throw_operand(op, "x [T, N, inputs] and a hidden weight of two axes",
+  const int axes = options.tokens.defined() ? 2 : 3;
+  if (x.ndim() != axes || parameters.hidden_weight.ndim() != 2) {
+    throw_operand(op,
+                  std::string(axes == 2 ? "a table [rows, inputs]" : "x [T, N, inputs]") +
+                      " and a hidden weight of two axes",
                   to_string(x.shape()) + " and " + to_string(parameters.hidden_weight.shape()));
   }
+  if (axes == 2 && options.tokens.ndim() != 2) {
+    throw_operand(op, "tokens [T, N]", to_string(options.tokens.shape()));
+  }
+  const std::int64_t batch = (axes == 2 ? options.tokens : x.array()).dim(1);
   const std::int64_t width = parameters.hidden_weight.dim(1);
   const std::int64_t rows = gate_count(cell) * width;
   const DType dtype = x.dtype();
   check_operand_shape(op, "a hidden weight", parameters.hidden_weight, {rows, width}, dtype);
-  check_operand_shape(op, "an input weight", parameters.input_weight, {rows, x.dim(2)}, dtype);
+  check_operand_shape(op, "an input weight", parameters.input_weight, {rows, x.dim(axes - 1)},
+                      dtype);
   check_operand_shape(op, "an input bias", parameters.input_bias, {rows}, dtype);
   check_operand_shape(op, "a hidden bias", parameters.hidden_bias, {rows}, dtype);
-  check_operand_shape(op, "a first hidden state", first.hidden, {x.dim(1), width}, dtype);
-  check_operand_shape(op, "a first cell", first.cell, {x.dim(1), width}, dtype);
-  check_lengths(op, options.lengths, x.dim(1));
+  check_operand_shape(op, "a first hidden state", first.hidden, {batch, width}, dtype);
+  check_operand_shape(op, "a first cell", first.cell, {batch, width}, dtype);
+  check_lengths(op, options.lengths, batch);
 }
 
 Array dense(const Tensor& tensor) {
@@ -123,12 +133,32 @@ void run_recurrent_backward(const RecurrentSaved& saved, const Array& dy,
   }
 }
 
+// Whether the kernel looks tokens up itself: that pays where rows are read more than once, and a
+// gradient or a trace needs the inputs.
+bool looks_up(const Tensor& table, const Array& tokens, std::span<const Tensor* const> inputs) {
+  constexpr std::int64_t kReadings = 2;
+  return size_of(table.dtype()) >= sizeof(float) && !op_tracing() && !recording(inputs) &&
+         tokens.size() >= kReadings * table.dim(0);
+}
+
 }  // namespace
 
 Tensor recurrent_layer(const char* op, RecurrentCell cell, const Tensor& x,
                        const RecurrentParameters& parameters, const RecurrentState& first,
                        const RecurrentOptions& options) {
   check_recurrent(op, cell, x, parameters, first, options);
+  const std::array<const Tensor*, 7> inputs = {&x,
+                                               &parameters.input_weight,
+                                               &parameters.hidden_weight,
+                                               &parameters.input_bias,
+                                               &parameters.hidden_bias,
+                                               &first.hidden,
+                                               &first.cell};
+  if (options.tokens.defined() && !looks_up(x, options.tokens, inputs)) {
+    RecurrentOptions others = options;
+    others.tokens = {};
+    return recurrent_layer(op, cell, embedding(x, options.tokens), parameters, first, others);
+  }
   if (size_of(x.dtype()) < sizeof(float)) {
     const auto wide = [](const Tensor& tensor) {
       return tensor.defined() ? cast(tensor, DType::kF32) : tensor;
@@ -150,18 +180,17 @@ Tensor recurrent_layer(const char* op, RecurrentCell cell, const Tensor& x,
                   dense(parameters.hidden_bias),
                   dense(first.hidden),
                   dense(first.cell),
-                  checked_lengths(op, options.lengths, x.dim(0))};
+                  {},
+                  {}};
+  if (options.tokens.defined()) {
+    saved.inputs.tokens = IndexOperand(options.tokens).indexes(op, "tokens");
+  }
+  const Array& places = options.tokens.defined() ? options.tokens : x.array();
+  saved.inputs.lengths = checked_lengths(op, options.lengths, places.dim(0));
   saved.trace = recurrent_forward(saved.inputs, saved.run);
   Array y = options.with_state
                 ? recurrent_output_and_state(saved.trace, saved.inputs.lengths, saved.run)
                 : recurrent_output(saved.trace, saved.inputs.lengths, saved.run);
-  const std::array<const Tensor*, 7> inputs = {&x,
-                                               &parameters.input_weight,
-                                               &parameters.hidden_weight,
-                                               &parameters.input_bias,
-                                               &parameters.hidden_bias,
-                                               &first.hidden,
-                                               &first.cell};
   if (op_tracing()) {
     trace_attributes(op, {{"reverse", {options.reverse ? 1.0 : 0.0}},
                           {"with_state", {options.with_state ? 1.0 : 0.0}},
