@@ -9,7 +9,7 @@ namespace weft::attention_blocks {
 
 static_assert(sizeof(BFloat16) == sizeof(std::uint16_t) && std::is_trivially_copyable_v<BFloat16>);
 
-static const std::uint16_t* bits_of(const BFloat16* values) {
+static const std::uint16_t* half_bits(const BFloat16* values) {
   return reinterpret_cast<const std::uint16_t*>(values);
 }
 
@@ -122,8 +122,8 @@ void PairProducts::copy_depth(const Rows<BFloat16>& rows, std::int64_t count, El
     const BFloat16* const first = rows.data + i * rows.step;
     fetch_row(rows, i, count, width_);
     fetch_row(rows, i + 1, count, width_);
-    pairs_.interleave(bits_of(first), i + 1 < count ? bits_of(first + rows.step) : nullptr, width_,
-                      to);
+    pairs_.interleave(half_bits(first), i + 1 < count ? half_bits(first + rows.step) : nullptr,
+                      width_, to);
     std::fill(to + width_, to + step, Element{0});
     to += step;
   }
@@ -131,7 +131,7 @@ void PairProducts::copy_depth(const Rows<BFloat16>& rows, std::int64_t count, El
 
 void PairProducts::pack_panels(const Rows<BFloat16>& rows, std::int64_t count, Element* to) const {
   for (std::int64_t j = 0; j < count; j += kPanel) {
-    gemm_.pack({bits_of(rows.data + j * rows.step), 1, rows.step}, width_,
+    gemm_.pack({half_bits(rows.data + j * rows.step), 1, rows.step}, width_,
                std::min(kPanel, count - j), to + j * depth(width_));
   }
 }

@@ -184,6 +184,7 @@ TEST(Attention, ReadsNothingThatItHasNotWritten) {
       const All want = both_passes(in, run);
       {
         std::vector<Array> left;
+        left.reserve(16);
         for (int i = 0; i < 16; ++i) {
           left.push_back(Array::full({std::int64_t{64} << i}, std::nan(""), DType::kF32));
         }

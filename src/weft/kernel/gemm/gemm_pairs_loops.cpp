@@ -93,7 +93,7 @@ void multiply(const GemmSize& size, const Element* rows, const PairsPanel& panel
 
 void multiply_matrix(const GemmSize& size, const PairsMatrix& a, const PairsPanel& panel,
                      const GemmOutput& c) {
-  multiply_any<Rows::kStrided>(size, a, panel, c);
+  multiply_any<Rows::kStrided, Ends::kPlain>(size, a, panel, c);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ struct GemmPairsLoops {
   // Such rows times the panel or panels, of which the first size.n columns count; size.k in pairs.
   void (*multiply)(const GemmSize& size, const std::uint32_t* rows, const PairsPanel& panel,
                    const GemmOutput& c);
-  // The same product with rows that are not packed.
+  // The same product with rows that are not packed, of whole panels, without bias and activation.
   void (*multiply_matrix)(const GemmSize& size, const PairsMatrix& a, const PairsPanel& panel,
                           const GemmOutput& c);
 };

@@ -111,6 +111,52 @@ TEST(GemmPairsLoops, EqualPlainLoopsWithEachInstructionSet) {
   if (!any) GTEST_SKIP() << "this processor runs no set that multiplies pairs";
 }
 
+// Rows that lie anywhere, one panel and two, stored and added.
+TEST(GemmPairsLoops, RowsNeedNotBePacked) {
+  bool any = false;
+  for (const IsaLoops<GemmPairsLoops>& table : loops_that_run(gemm_pairs_loops_tables)) {
+    if (!table.loops->preferred) continue;
+    any = true;
+    for (const std::int64_t n : {std::int64_t{16}, table.loops->columns}) {
+      for (const std::int64_t m : {1, 6, 13, 24}) {
+        const Sizes size{m, n, 38};
+        const Matrix a(size.m, size.k, false, 5);
+        const Matrix b(size.k, size.n, false, 6);
+        const std::int64_t pairs = size.k / 2;
+        std::vector<std::uint32_t> packed(static_cast<std::size_t>(n * pairs));
+        for (std::int64_t j = 0; j < n; j += kGemmPanel) {
+          PairsOperand from = b.operand;
+          from.data += j;
+          table.loops->pack(from, size.k, kGemmPanel, packed.data() + j * pairs);
+        }
+        const PairsPanel panel{packed.data(), kGemmPanel, kGemmPanel * pairs};
+        // The pairs of a row side by side, and those of a column.
+        std::vector<std::uint32_t> by_row(static_cast<std::size_t>(m * pairs));
+        std::vector<std::uint32_t> by_column = by_row;
+        for (std::int64_t i = 0; i < m; ++i) {
+          for (std::int64_t p = 0; p < pairs; ++p) {
+            const std::uint32_t upper = bits_of(a.array, i * size.k + 2 * p + 1);
+            const std::uint32_t pair = bits_of(a.array, i * size.k + 2 * p) | upper << 16;
+            by_row[static_cast<std::size_t>(i * pairs + p)] = pair;
+            by_column[static_cast<std::size_t>(p * m + i)] = pair;
+          }
+        }
+        for (const PairsMatrix& rows :
+             {PairsMatrix{by_row.data(), pairs, 1}, PairsMatrix{by_column.data(), 1, m}}) {
+          std::vector<float> out(static_cast<std::size_t>(m * n), 1.0F);
+          table.loops->multiply_matrix({m, n, pairs}, rows, panel, {out.data(), n, true});
+          expect_product(out, size, a, b);
+          table.loops->multiply_matrix({m, n, pairs}, rows, panel, {out.data(), n, false});
+          for (float& value : out) value += 1.0F;
+          expect_product(out, size, a, b);
+          if (HasFatalFailure()) FAIL() << "instruction set " << static_cast<int>(table.isa);
+        }
+      }
+    }
+  }
+  if (!any) GTEST_SKIP() << "this processor runs no set that multiplies pairs";
+}
+
 // Blocks of rows, columns and k, with a bias and ReLU, as a layer computes them in bf16.
 TEST(GemmPairs, WholeProductsAreRoundedOnce) {
   const Sizes size{101, 530, 1601};

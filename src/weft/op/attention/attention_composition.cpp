@@ -80,6 +80,7 @@ Composition attention_composition(const Array& mask, const Array& stream, const 
     if (size_of(dtype) >= sizeof(float)) return compose_attention(in, mask, stream, run);
     // Shares of 16 bits would not add up to 1.
     std::vector<Tensor> wide;
+    wide.reserve(in.size());
     for (const Tensor& each : in) wide.push_back(cast(each, DType::kF32));
     const bool added = mask.defined() && mask.dtype() == dtype;
     return cast(compose_attention(wide, added ? mask.to(DType::kF32) : mask, stream, run), dtype);

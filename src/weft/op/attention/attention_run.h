@@ -7,8 +7,8 @@
 
 namespace weft {
 
-// Whether the kernels take values of this type; others become f32 before. So do all in a trace, since
-// formats of files know attention in f32.
+// Whether the kernels take values of this type; others become f32 before. So does bf16 in a trace,
+// since formats of files know attention in f32.
 bool attention_takes(DType dtype);
 // Checks the options.
 AttentionRun attention_run(const char* op, const AttentionOptions& options, std::int64_t width);
