@@ -111,6 +111,33 @@ TEST(Recurrent, CellsAreOneStepOfTheLayers) {
   expect_near(rnn_state.array(), rnn_layer(Tensor(x)).hidden.array().select(0, 0), 1e-6);
 }
 
+// Both directions, both orders of axes, with a gradient and without.
+TEST(Recurrent, TokensReadTheRowsOfATable) {
+  const Tensor table(random_array({5, 3}, 9));
+  Array numbers = Array::empty({6, 4}, DType::kI64);
+  for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.data<std::int64_t>()[i] = 7 * i % 5;
+  const Tensor tokens(numbers);
+  for (const bool batch_first : {false, true}) {
+    LSTM module(
+        {.inputs = 3, .width = 4, .layers = 2, .batch_first = batch_first, .bidirectional = true});
+    module.initialize(10);
+    const Tensor x = embedding(table, tokens);
+    const Array lengths = Array::full({batch_first ? 6 : 4}, 3.0, DType::kI64);
+    const auto expect_same = [&] {
+      const auto values = [](const Tensor& y) { return y.array().to_vector<float>(); };
+      EXPECT_EQ(values(module.forward_tokens(table, tokens)), values(module.forward(x)));
+      const RecurrentResult got = module.with_tokens(table, tokens, {}, lengths);
+      const RecurrentResult want = module(x, {}, lengths);
+      EXPECT_EQ(values(got.output), values(want.output));
+      EXPECT_EQ(values(got.hidden), values(want.hidden));
+      EXPECT_EQ(values(got.cell), values(want.cell));
+    };
+    expect_same();
+    const NoGrad no_grad;
+    expect_same();
+  }
+}
+
 TEST(Recurrent, DropoutGoesBetweenLayersInTrainingOnly) {
   LSTM module({.inputs = 3, .width = 8, .layers = 2, .dropout = 0.5});
   module.initialize(7);
