@@ -157,14 +157,7 @@ class Forward {
       std::fill_n(shares, kTile, Element{});
       return;
     }
-    if (p_.mask.defined()) {
-      for (std::int64_t j = 0; j < row.count; ++j) {
-        scores[j] =
-            scores[j] * row.by +
-            static_cast<float>(p_.mask.at({block.b, block.head, i, keys.first + j}) * kLog2E);
-      }
-      row.by = 1.0F;
-    }
+    if (p_.mask.defined()) add_mask(p_, {block.b, block.head, i, keys.first}, scores, row);
     if (p_.run.dropout > 0) {
       attention_dropout(p_.dropout, p_.row(block.b, block.head, i), keys.first, row.count,
                         factors_);

@@ -33,6 +33,19 @@ struct ShareTargets {
   std::int64_t row_step;
 };
 
+// Turns the scores of a query, for the keys from place.key on, into units of log 2, and adds the
+// mask, which must be defined.
+template <class T>
+void add_mask(const AttentionProblem<T>& problem, const AttentionMask::Place& place, float* scores,
+              AttentionScores& row) {
+  for (std::int64_t j = 0; j < row.count; ++j) {
+    const double added =
+        problem.mask.at({place.batch, place.head, place.query, place.key + j}) * kLog2E;
+    scores[j] = scores[j] * row.by + static_cast<float>(added);
+  }
+  row.by = 1.0F;
+}
+
 // What both kinds of products do alike, for heads of T.
 template <class T>
 class ProductRows {
