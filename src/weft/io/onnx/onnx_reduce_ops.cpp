@@ -69,9 +69,11 @@ Tensors by_rows(const OnnxCall& call) {
 }
 
 Tensor hardmax(const Tensor& x, int axis) {
-  std::vector<std::int64_t> line(static_cast<std::size_t>(x.ndim()), 1);
-  line[static_cast<std::size_t>(axis)] = x.dim(axis);
-  const Tensor places = reshape(arange(x.dim(axis)), Shape(std::span<const std::int64_t>(line)));
+  Shape line = x.shape();
+  for (int i = 0; i < x.ndim(); ++i) {
+    if (i != axis) line[i] = 1;
+  }
+  const Tensor places = reshape(arange(x.dim(axis)), line);
   return cast(eq(argmax(x, axis, true), places), x.dtype());
 }
 
