@@ -26,9 +26,23 @@ float multiply_adds(float first, std::int64_t rounds) {
   return total[0];
 }
 
+void triad(float* a, const float* b, const float* c, std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + WEFT_LANES <= count; i += WEFT_LANES) {
+    Vec x;
+    Vec y;
+    __builtin_memcpy(&x, b + i, sizeof x);
+    __builtin_memcpy(&y, c + i, sizeof y);
+    x += 3.0F * y;
+    __builtin_memcpy(a + i, &x, sizeof x);
+  }
+  for (; i < count; ++i) a[i] = b[i] + 3.0F * c[i];
+}
+
 }  // namespace
 
-extern const PeakLoops WEFT_LOOPS_NAME(peak_loops) = {2 * kChains * WEFT_LANES, multiply_adds};
+extern const PeakLoops WEFT_LOOPS_NAME(peak_loops) = {2 * kChains * WEFT_LANES, multiply_adds,
+                                                      triad};
 
 }  // namespace weft
 
