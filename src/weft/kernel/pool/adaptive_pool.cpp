@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
@@ -108,6 +109,17 @@ void adaptive_max_forward(const AdaptiveSizes& sizes, const T* x, T* y, std::int
 
 AdaptiveSizes sizes_of(const Shape& x, const Shape& y) { return {x[2], x[3], y[2], y[3]}; }
 
+// Windows that divide the image evenly are those of a pooling whose stride is its window, which has
+// faster loops; nothing if they do not.
+std::optional<Pool2dGeometry> even_windows(const Shape& x, const Pair& size) {
+  if (x[2] % size[0] != 0 || x[3] % size[1] != 0) return std::nullopt;
+  Pool2dGeometry even;
+  even.kernel = even.stride = Pair(x[2] / size[0], x[3] / size[1]);
+  return even;
+}
+
+Pair size_of_image(const Array& images) { return {images.dim(2), images.dim(3)}; }
+
 }  // namespace
 
 Array adaptive_avg_pool2d_forward(const Array& given, const Pair& size) {
@@ -142,7 +154,15 @@ Array adaptive_avg_pool2d_backward(const Array& given, const Shape& x_shape) {
   return dx;
 }
 
+bool adaptive_max_pool2d_takes_bf16(const Array& x, const Pair& size) {
+  const auto even = even_windows(x.shape(), size);
+  return even && max_pool2d_takes_bf16(x, *even);
+}
+
 MaxPoolOutput adaptive_max_pool2d_forward(const Array& given, const Pair& size, bool with_winners) {
+  if (const auto even = even_windows(given.shape(), size)) {
+    return max_pool2d_forward(given, *even, with_winners);
+  }
   const Array x = given.strided().contiguous();
   const Shape shape = {x.dim(0), x.dim(1), size[0], size[1]};
   MaxPoolOutput result{Array::empty(shape, x.dtype(), x.device()), {}};
@@ -163,10 +183,14 @@ MaxPoolOutput adaptive_max_pool2d_forward(const Array& given, const Pair& size, 
   return result;
 }
 
-Array adaptive_max_pool2d_backward(const Array& given, const Array& winners, const Shape& x_shape) {
+Array adaptive_max_pool2d_backward(const Array& given, const MaxPoolOutput& forward,
+                                   const Shape& x_shape) {
+  if (const auto even = even_windows(x_shape, size_of_image(forward.y))) {
+    return max_pool2d_backward(given, forward, x_shape, *even);
+  }
   const Array dy = given.strided().contiguous();
   Array dx = Array::empty(x_shape, dy.dtype(), dy.device());
-  launch("adaptive_max_pool2d_backward", {&dy, &winners}, {&dx},
+  launch("adaptive_max_pool2d_backward", {&dy, &forward.winners}, {&dx},
          [](LaunchArrays in, LaunchArrays out) {
            const AdaptiveSizes sizes = sizes_of(out[0].shape(), in[0].shape());
            with_float(in[0].dtype(), [&](auto zero) {
@@ -184,8 +208,12 @@ Array adaptive_max_pool2d_backward(const Array& given, const Array& winners, con
   return dx;
 }
 
-Array adaptive_max_pool2d_take(const Array& given, const Array& winners) {
+Array adaptive_max_pool2d_take(const Array& given, const MaxPoolOutput& forward) {
+  if (const auto even = even_windows(given.shape(), size_of_image(forward.y))) {
+    return max_pool2d_take(given, forward, *even);
+  }
   const Array dx = given.strided().contiguous();
+  const Array& winners = forward.winners;
   Array dy = Array::empty(winners.shape(), dx.dtype(), dx.device());
   launch("adaptive_max_pool2d_take", {&dx, &winners}, {&dy}, [](LaunchArrays in, LaunchArrays out) {
     const AdaptiveSizes sizes = sizes_of(in[0].shape(), out[0].shape());

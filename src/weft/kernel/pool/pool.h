@@ -1,9 +1,9 @@
 // Pooling over images [N, C, H, W] and its gradients, f32 and f64; bf16 where
-// max_pool2d_takes_bf16().
+// max_pool2d_takes_bf16() and adaptive_max_pool2d_takes_bf16().
 //
-// Channels in blocks stay in blocks: a blocked input gives a blocked result (except for the
-// adaptive poolings, whose results are contiguous). Padding is at most half the window, so every
-// window holds at least one value.
+// Channels in blocks stay in blocks: a blocked input gives a blocked result, except for adaptive
+// means and adaptive windows of several sizes, whose results are contiguous. Padding is at most
+// half the window, so every window holds at least one value.
 // Deterministic: the same bits for any thread count.
 // Threads: the calling thread and the compute threads.
 #pragma once
@@ -51,11 +51,15 @@ Array avg_pool2d_forward(const Array& x, const Pool2dGeometry& geometry);
 Array avg_pool2d_backward(const Array& dy, const Shape& x_shape, const Pool2dGeometry& geometry);
 
 // `size` windows {down, across} of about equal size that cover the image; window i of n over s
-// pixels is [floor(i s / n), ceil((i + 1) s / n)). Winners are places in the image.
+// pixels is [floor(i s / n), ceil((i + 1) s / n)). Winners are places in the image, or in
+// the window where all have one size.
 Array adaptive_avg_pool2d_forward(const Array& x, const Pair& size);
 Array adaptive_avg_pool2d_backward(const Array& dy, const Shape& x_shape);
 MaxPoolOutput adaptive_max_pool2d_forward(const Array& x, const Pair& size, bool with_winners);
-Array adaptive_max_pool2d_backward(const Array& dy, const Array& winners, const Shape& x_shape);
-Array adaptive_max_pool2d_take(const Array& dx, const Array& winners);
+// Whether adaptive_max_pool2d_forward() and its gradient take such an x of bf16 as it is.
+bool adaptive_max_pool2d_takes_bf16(const Array& x, const Pair& size);
+Array adaptive_max_pool2d_backward(const Array& dy, const MaxPoolOutput& forward,
+                                   const Shape& x_shape);
+Array adaptive_max_pool2d_take(const Array& dx, const MaxPoolOutput& forward);
 
 }  // namespace weft

@@ -56,6 +56,23 @@ TEST(Pool2d, BlockedAndPlainInputsGiveTheSame) {
   }
 }
 
+// Windows of one size take the loops of max_pool2d, others their own.
+TEST(AdaptiveMaxPool2d, BlockedAndPlainInputsGiveTheSame) {
+  for (const Pair& size : {Pair(1), Pair(3), Pair(6, 2), Pair(4, 5), Pair(7, 9), Pair(13)}) {
+    const Shape shape{2, 16, 6, 9};
+    const Array x = blocked(shape, 1);
+    const MaxPoolOutput a = adaptive_max_pool2d_forward(x, size, true);
+    const MaxPoolOutput b = adaptive_max_pool2d_forward(x.strided(), size, true);
+    EXPECT_EQ(a.y.strided().to_vector<float>(), b.y.strided().to_vector<float>());
+    const Array dy = blocked(a.y.shape(), 2);
+    EXPECT_EQ(adaptive_max_pool2d_backward(dy, a, shape).strided().to_vector<float>(),
+              adaptive_max_pool2d_backward(dy, b, shape).strided().to_vector<float>());
+    const Array ddx = blocked(shape, 3);
+    EXPECT_EQ(adaptive_max_pool2d_take(ddx, a).strided().to_vector<float>(),
+              adaptive_max_pool2d_take(ddx, b).strided().to_vector<float>());
+  }
+}
+
 TEST(MaxPool2d, TheFirstOfEqualsGetsTheGradient) {
   const Array x = Array::from(std::vector<float>{1, 5, 5, 2, 5, 3, 0, 5}, {1, 1, 2, 4});
   const MaxPoolOutput forward = max_pool2d_forward(x, {}, true);
