@@ -11,6 +11,7 @@ namespace weft {
 namespace {
 
 #include "weft/kernel/core/bf16_lanes.inc"
+#include "weft/kernel/core/fetch_ahead.inc"
 
 template <class T>
 struct LanesOf;
@@ -256,18 +257,36 @@ inline Lanes<T> per_lane(const double* values) {
   return result;
 }
 
-// Calls body(offset of 8 values) over the whole planes and edge(offset) for single values.
-template <bool kEight, class Body, class Edge>
+// The values that are reached a page after others: behind them in their plane for those before
+// `split`, in the next image's plane for the rest. `step` is that of 8 values, in elements.
+struct NormAhead {
+  NormAhead(const NormPlanes& planes, std::int64_t step, std::int64_t whole, std::size_t bytes) {
+    const std::int64_t page = kPageBytes / (kLanes * std::int64_t(bytes));
+    const std::int64_t count = smaller(whole, page);
+    split = whole - count;
+    within = count * step;
+    beyond = planes.images > 1 ? planes.image_step - split * step : within;
+  }
+  std::int64_t split;  // how many times 8 values
+  std::int64_t within;
+  std::int64_t beyond;
+};
+
+// Calls body(offset of 8 values of type S, offset of those a page later) over the whole planes and
+// edge(offset) for single values.
+template <class S, bool kEight, class Body, class Edge>
 inline void for_each_value(const NormPlanes& given, Body body, Edge edge) {
   const NormPlanes planes = given;
+  const std::int64_t step = kEight ? planes.pixel_step : kLanes;
+  const std::int64_t whole = kEight ? planes.pixels : planes.pixels / kLanes;
+  const NormAhead ahead(planes, step, whole, sizeof(S));
   for (std::int64_t image = 0; image < planes.images; ++image) {
-    const std::int64_t at = image * planes.image_step;
-    if constexpr (kEight) {
-      for (std::int64_t i = 0; i < planes.pixels; ++i) body(at + i * planes.pixel_step);
-    } else {
-      const std::int64_t whole = planes.pixels / kLanes * kLanes;
-      for (std::int64_t i = 0; i < whole; i += kLanes) body(at + i);
-      for (std::int64_t i = whole; i < planes.pixels; ++i) edge(at + i);
+    std::int64_t at = image * planes.image_step;
+    std::int64_t i = 0;
+    for (; i < ahead.split; ++i, at += step) body(at, at + ahead.within);
+    for (; i < whole; ++i, at += step) body(at, at + ahead.beyond);
+    if constexpr (!kEight) {
+      for (i = whole * kLanes; i < planes.pixels; ++i, ++at) edge(at);
     }
   }
 }
@@ -282,25 +301,29 @@ inline void add_lanes(const Lanes<T>& value, double* sums) {
   }
 }
 
-// Sums over the planes of body(offset, first, second), which adds to 8 lanes.
-template <class T, bool kEight, class Body, class Edge>
+// Sums over the planes of body(offset, offset of what comes a page later, first, second), which
+// adds 8 values of type S to 8 lanes.
+template <class T, class S, bool kEight, class Body, class Edge>
 inline void plane_sums(const NormPlanes& given, NormSums& sums, Body body, Edge edge) {
   const NormPlanes planes = given;
   for (int i = 0; i < 8; ++i) {
     sums.first[i] = 0;
     sums.second[i] = 0;
   }
-  const std::int64_t step = kEight ? 1 : kLanes;
-  const std::int64_t whole = kEight ? planes.pixels : planes.pixels / kLanes * kLanes;
+  const std::int64_t step = kEight ? planes.pixel_step : kLanes;
+  const std::int64_t whole = kEight ? planes.pixels : planes.pixels / kLanes;
+  const NormAhead ahead(planes, step, whole, sizeof(S));
   Lanes<T> first = {};
   Lanes<T> second = {};
   std::int64_t left = kRun;
   for (std::int64_t image = 0; image < planes.images; ++image) {
-    const std::int64_t at = image * planes.image_step;
+    std::int64_t at = image * planes.image_step;
     for (std::int64_t i = 0; i < whole;) {
-      const std::int64_t end = smaller(whole, i + left * step);
-      left -= (end - i) / step;
-      for (; i < end; i += step) body(at + (kEight ? i * planes.pixel_step : i), first, second);
+      const bool before = i < ahead.split;
+      const std::int64_t fetched = before ? ahead.within : ahead.beyond;
+      const std::int64_t end = smaller(before ? ahead.split : whole, i + left);
+      left -= end - i;
+      for (; i < end; ++i, at += step) body(at, at + fetched, first, second);
       if (left > 0) continue;
       add_lanes<T, kEight>(first, sums.first);
       add_lanes<T, kEight>(second, sums.second);
@@ -308,10 +331,10 @@ inline void plane_sums(const NormPlanes& given, NormSums& sums, Body body, Edge 
       second = Lanes<T>{};
       left = kRun;
     }
-    for (std::int64_t i = whole; i < planes.pixels; ++i) {
+    for (std::int64_t i = whole * kLanes; !kEight && i < planes.pixels; ++i, ++at) {
       T a = 0;
       T b = 0;
-      edge(at + i, a, b);
+      edge(at, a, b);
       sums.first[0] += double(a);
       sums.second[0] += double(b);
     }
@@ -325,11 +348,12 @@ template <class T, bool kEight, class S>
 void moments(const void* data, const NormPlanes& planes, const double* origin, NormSums& sums) {
   const S* const x = static_cast<const S*>(data);
   const Lanes<T> from = per_lane<T, kEight>(origin);
-  plane_sums<T, kEight>(
+  plane_sums<T, S, kEight>(
       planes, sums,
-      [&](std::int64_t at, Lanes<T>& first, Lanes<T>& second) {
+      [&](std::int64_t at, std::int64_t later, Lanes<T>& first, Lanes<T>& second) {
         Lanes<T> v;
         load_lanes(x + at, v);
+        __builtin_prefetch(x + later);
         v -= from;
         first += v;
         second += v * v;
@@ -346,11 +370,13 @@ inline void apply_planes(const S* x, S* y, const NormPlanes& planes, const NormA
   const Lanes<T> scale = per_lane<T, kEight>(affine.scale);
   const Lanes<T> shift = per_lane<T, kEight>(affine.shift);
   const Lanes<T> zero = {};
-  for_each_value<kEight>(
+  for_each_value<S, kEight>(
       planes,
-      [&](std::int64_t at) {
+      [&](std::int64_t at, std::int64_t later) {
         Lanes<T> v;
         load_lanes(x + at, v);
+        __builtin_prefetch(x + later);
+        __builtin_prefetch(y + later, 1);
         v = (v - from) * scale + shift;
         if constexpr (kRelu) v = v < zero ? zero : v;  // NaN stays NaN
         store_lanes(y + at, v);
@@ -377,13 +403,15 @@ inline void product_planes(const S* dy, const S* x, const NormPlanes& planes,
   const Lanes<T> scale = per_lane<T, kEight>(affine.scale);
   const Lanes<T> shift = per_lane<T, kEight>(affine.shift);
   const Lanes<T> zero = {};
-  plane_sums<T, kEight>(
+  plane_sums<T, S, kEight>(
       planes, sums,
-      [&](std::int64_t at, Lanes<T>& first, Lanes<T>& second) {
+      [&](std::int64_t at, std::int64_t later, Lanes<T>& first, Lanes<T>& second) {
         Lanes<T> v;
         Lanes<T> g;
         load_lanes(x + at, v);
         load_lanes(dy + at, g);
+        __builtin_prefetch(x + later);
+        __builtin_prefetch(dy + later);
         v -= from;
         if constexpr (kRelu) g = v * scale + shift > zero ? g : zero;
         first += g;
@@ -418,15 +446,18 @@ inline void gradient_planes(const S* dy, const S* x, S* dx, const NormPlanes& pl
   const Lanes<T> scale = per_lane<T, kEight>(affine.scale);
   const Lanes<T> shift = per_lane<T, kEight>(affine.shift);
   const Lanes<T> zero = {};
-  for_each_value<kEight>(
+  for_each_value<S, kEight>(
       planes,
-      [&](std::int64_t at) {
+      [&](std::int64_t at, std::int64_t later) {
         Lanes<T> v;
         Lanes<T> g;
         load_lanes(x + at, v);
         load_lanes(dy + at, g);
+        __builtin_prefetch(x + later);
+        __builtin_prefetch(dy + later);
         v -= from;
         if constexpr (kRelu) g = v * scale + shift > zero ? g : zero;
+        __builtin_prefetch(dx + later, 1);
         store_lanes(dx + at, a * g + (b * v + c));
       },
       [&](std::int64_t at) {

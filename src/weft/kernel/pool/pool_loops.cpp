@@ -11,6 +11,7 @@ namespace weft {
 namespace {
 
 #include "weft/kernel/core/bf16_lanes.inc"
+#include "weft/kernel/core/fetch_ahead.inc"
 
 // The one of the four bytes of an integer that holds its low bits.
 constexpr int kLowByte = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 3;
@@ -142,6 +143,7 @@ inline void max_of_window(const PoolPlane& p, const Size& size, const WindowStar
 #pragma GCC unroll 2
     for (std::int64_t c = columns.begin; c < columns.end; ++c, ++position) {
       const auto value = load_floats<P>(row + c * kLanes);
+      if constexpr (!Size::kPadded) fetch_ahead(row + c * kLanes);
       // A NaN stays, whatever comes after it.
       const typename P::Integers wins = (value > best) | (value != value);
       best = wins ? value : best;
@@ -195,6 +197,7 @@ inline void max_backward_of(const PoolPlane& p, const Size& size, const T* dy,
 #pragma GCC unroll 2
         for (std::int64_t c = 0; c < size.width; ++c, ++position) {
           store_floats<P>(to + c * kLanes, winner == position ? gradient : Floats{});
+          fetch_ahead_to_write(to + c * kLanes);
         }
       }
     }
