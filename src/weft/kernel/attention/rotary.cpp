@@ -4,12 +4,14 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
 #include "weft/base/thread_safety.h"
+#include "weft/kernel/attention/rotary_loops.h"
 
 namespace weft {
 namespace {
@@ -87,15 +89,26 @@ class KeptTurns {
 };
 
 // By the angles, or the other way.
-template <class T, bool kInverse>
-void turn_row(const T* __restrict x, T* __restrict y, const T* __restrict cos,
-              const T* __restrict sin, std::int64_t half) {
+template <bool kInverse>
+void turn_row(const double* __restrict x, double* __restrict y, const double* __restrict cos,
+              const double* __restrict sin, std::int64_t half) {
   for (std::int64_t i = 0; i < half; ++i) {
-    const T a = x[i];
-    const T b = x[i + half];
-    const T s = kInverse ? -sin[i] : sin[i];
+    const double a = x[i];
+    const double b = x[i + half];
+    const double s = kInverse ? -sin[i] : sin[i];
     y[i] = a * cos[i] - b * s;
     y[i + half] = b * cos[i] + a * s;
+  }
+}
+
+template <class T>
+using TurnRow = void (*)(const T* x, T* y, const T* cos, const T* sin, std::int64_t half);
+template <class T>
+TurnRow<T> row_turner(bool inverse) {
+  if constexpr (std::is_same_v<T, float>) {
+    return inverse ? rotary_loops().turn_back : rotary_loops().turn;
+  } else {
+    return inverse ? turn_row<true> : turn_row<false>;
   }
 }
 
@@ -113,7 +126,7 @@ void turn(const Array& x, Array& y, const RotaryRun& run) {
   const std::int64_t half = x.dim(3) / 2;
   const auto [least, largest] = first_places(run);
   const auto turns = kept.get(run.base, half, least, largest - least + x.dim(1));
-  const auto row = run.inverse ? turn_row<T, true> : turn_row<T, false>;
+  const TurnRow<T> row = row_turner<T>(run.inverse);
   const T* const from = x.data<T>();
   T* const to = y.data<T>();
   const Strides& steps = x.strides();

@@ -12,69 +12,10 @@ namespace {
 
 #include "weft/kernel/core/bf16_lanes.inc"
 #include "weft/kernel/core/fetch_ahead.inc"
+#include "weft/kernel/norm/norm_lanes.inc"
 
-template <class T>
-struct LanesOf;
-template <>
-struct LanesOf<float> {
-  using Type [[gnu::vector_size(32)]] = float;
-};
-template <>
-struct LanesOf<double> {
-  using Type [[gnu::vector_size(64)]] = double;
-};
-template <class T>
-using Lanes = typename LanesOf<T>::Type;
-
-constexpr std::int64_t kLanes = 8;
 // Lanes are added up to this many times in T before they go to f64.
 constexpr std::int64_t kRun = 128;
-
-template <class T>
-inline __attribute__((always_inline)) void load_lanes(const T* from, Lanes<T>& value) {
-  __builtin_memcpy(&value, from, sizeof value);
-}
-template <class T>
-inline __attribute__((always_inline)) void store_lanes(T* to, const Lanes<T>& value) {
-  __builtin_memcpy(to, &value, sizeof value);
-}
-
-// Values of bf16, which are computed with as f32 and rounded once.
-struct Half {
-  std::uint16_t bits;
-};
-inline __attribute__((always_inline)) void load_lanes(const Half* from, Lanes<float>& value) {
-  load_bf16<kLanes>(&from->bits, value);
-}
-inline __attribute__((always_inline)) void store_lanes(Half* to, const Lanes<float>& value) {
-  store_bf16<kLanes>(&to->bits, value);
-}
-
-// One value.
-template <class T>
-inline T value_at(const T* from) {
-  return *from;
-}
-template <class T>
-inline void put_value(T* to, T value) {
-  *to = value;
-}
-inline float value_at(const Half* from) {
-  Bf16Lanes<1>::Floats value;
-  load_bf16<1>(&from->bits, value);
-  return value[0];
-}
-inline void put_value(Half* to, float value) {
-  store_bf16<1>(&to->bits, Bf16Lanes<1>::Floats{value});
-}
-
-// The sum of the lanes in a fixed order.
-template <class T>
-inline double sum_lanes(const Lanes<T>& value) {
-  double sum[4];
-  for (int i = 0; i < 4; ++i) sum[i] = double(value[i]) + double(value[i + 4]);
-  return (sum[0] + sum[2]) + (sum[1] + sum[3]);
-}
 
 inline std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
