@@ -110,7 +110,10 @@ class Forward {
       for (std::int64_t r = 0; r < rows; ++r) soften(block, r, keys);
       add_values(block.queries, keys);
     }
-    for (std::int64_t r = 0; r < rows; ++r) write(block, r);
+    float inverses[kForwardQueryBlock];
+    for (std::int64_t r = 0; r < rows; ++r) inverses[r] = finish(block, r);
+    products_.write({sums_, step_}, rows, {inverses, 1},
+                    {out_.output.at(block.b, block.head, first), out_.output.token_step});
   }
 
   // Whole panels of the keys, against tiles of which some query may read them.
@@ -164,7 +167,7 @@ class Forward {
       row.factors = factors_;
     }
     const float kept = products_.soften(row, softmax_[r], shares);
-    if (kept != 1.0F) loops_.scaled(sums_ + r * step_, sums_ + r * step_, step_, kept);
+    if (kept != 1.0F) loops_.scale(sums_ + r * step_, step_, kept);
   }
 
   void add_values(const Range& queries, const Range& keys) {
@@ -185,17 +188,17 @@ class Forward {
     }
   }
 
-  void write(const Block& block, std::int64_t r) {
+  // What row r of the sums is multiplied by in the end; the logarithm of its sum is written.
+  float finish(const Block& block, std::int64_t r) {
     float total = 0.0F;
     for (const float part : softmax_[r].sums) total += part;
-    const std::int64_t i = block.queries.first + r;
-    products_.write(sums_ + r * step_, total == 0.0F ? 0.0F : 1.0F / total,
-                    out_.output.at(block.b, block.head, i));
-    if (out_.log_sums == nullptr) return;
-    const double log_sum =
-        (double{softmax_[r].largest} + double{std::log2(total)}) * (1.0 / kLog2E);
-    out_.log_sums[p_.row(block.b, block.head, i)] =
-        total == 0.0F ? std::numeric_limits<float>::infinity() : static_cast<float>(log_sum);
+    if (out_.log_sums != nullptr) {
+      const double log_sum =
+          (double{softmax_[r].largest} + double{std::log2(total)}) * (1.0 / kLog2E);
+      out_.log_sums[p_.row(block.b, block.head, block.queries.first + r)] =
+          total == 0.0F ? std::numeric_limits<float>::infinity() : static_cast<float>(log_sum);
+    }
+    return total == 0.0F ? 0.0F : 1.0F / total;
   }
 
   const Problem& p_;

@@ -51,9 +51,9 @@ class TileGradient {
         queries({b, kv_head * p_.group() + g, {i, std::min(kGradientQueryBlock, p_.queries - i)}});
       }
     }
-    write(dk_, {0, p_.keys}, products_.key_gradient_scale(),
+    write(dk_, p_.keys, products_.key_gradient_scale(),
           {out_.dk.at(b, kv_head, 0), out_.dk.token_step});
-    write(dv_, {0, p_.keys}, 1.0, {out_.dv.at(b, kv_head, 0), out_.dv.token_step});
+    write(dv_, p_.keys, 1.0, {out_.dv.at(b, kv_head, 0), out_.dv.token_step});
   }
 
  private:
@@ -61,15 +61,11 @@ class TileGradient {
   // Elements of a block's queries as a depth, and of a row of the block's keys.
   static constexpr std::int64_t kQueryElements = kGradientQueryBlock / Products::kDepth;
   static constexpr std::int64_t kRowStep = kGradientScoreStep / Products::kDepth;
+  using Target = typename Products::Target;
   struct Block {
     std::int64_t b;
     std::int64_t head;
     Range queries;
-  };
-  // Rows of an output.
-  struct Target {
-    Value* data;
-    std::int64_t step;
   };
 
   // All that the constructor takes.
@@ -118,8 +114,7 @@ class TileGradient {
       add_query_gradients(block.queries, keys);
       add_key_gradients(block.queries, keys);
     }
-    write(dq_, {0, rows}, p_.run.scale,
-          {out_.dq.at(block.b, block.head, first), out_.dq.token_step});
+    write(dq_, rows, p_.run.scale, {out_.dq.at(block.b, block.head, first), out_.dq.token_step});
   }
 
   // The first of `queries` that may read key j, from their first on.
@@ -222,10 +217,9 @@ class TileGradient {
     return p_.key_limit(queries.first) >= keys.first + keys.count;
   }
 
-  void write(float* rows, const Range& range, double by, const Target& to) {
-    for (std::int64_t i = range.first; i < range.first + range.count; ++i) {
-      products_.write(rows + i * step_, by, to.data + i * to.step);
-    }
+  void write(const float* rows, std::int64_t count, double by, const Target& to) {
+    const auto factor = static_cast<float>(by);
+    products_.write({rows, step_}, count, {&factor, 0}, to);
   }
 
   const Problem& p_;

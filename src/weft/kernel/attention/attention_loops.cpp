@@ -11,6 +11,7 @@ namespace weft {
 namespace {
 
 #include "weft/kernel/attention/score_lanes.inc"
+#include "weft/kernel/core/bf16_lanes.inc"
 
 // Behind the last value of a row; a tile of a product reads less.
 constexpr std::int64_t kTail = 8;
@@ -90,10 +91,57 @@ void gradient(const AttentionRow& row, std::int64_t count) {
   clear_behind(gradients, count);
 }
 
-void scaled(const float* x, float* y, std::int64_t count, float by) {
+void scale(float* x, std::int64_t count, float by) {
   std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) store(y + i, load(x + i) * by);
-  for (; i < count; ++i) y[i] = x[i] * by;
+  for (; i + kLanes <= count; i += kLanes) store(x + i, load(x + i) * by);
+  for (; i < count; ++i) x[i] *= by;
+}
+
+template <int kCount>
+using Floats = typename Bf16Lanes<kCount>::Floats;
+template <int kCount>
+inline void read(const float* from, Floats<kCount>& to) {
+  __builtin_memcpy(&to, from, sizeof to);
+}
+template <int kCount>
+inline void read(const std::uint16_t* from, Floats<kCount>& to) {
+  load_bf16<kCount>(from, to);
+}
+template <int kCount>
+inline void write(float* to, const Floats<kCount>& from) {
+  __builtin_memcpy(to, &from, sizeof from);
+}
+template <int kCount>
+inline void write(std::uint16_t* to, const Floats<kCount>& from) {
+  store_bf16<kCount>(to, from);
+}
+template <int kCount, class From, class To>
+inline void write_scaled(const From* from, float by, To* to) {
+  Floats<kCount> value;
+  read<kCount>(from, value);
+  value *= by;
+  write<kCount>(to, value);
+}
+
+// Rows of a head are short and far apart, so the processor does not foresee them: how many rows
+// ahead of their use they are fetched.
+constexpr std::int64_t kRowsAhead = 6;
+
+template <class From, class To>
+void copy_rows(const From* from, const AttentionRows& given, To* to) {
+  const AttentionRows rows = given;
+  constexpr std::int64_t kLine = 64 / sizeof(From);
+  for (std::int64_t i = 0; i < rows.count; ++i, from += rows.step, to += rows.to_step) {
+    if (i + kRowsAhead < rows.count) {
+      const From* const later = from + kRowsAhead * rows.step;
+      for (std::int64_t d = 0; d < rows.width; d += kLine) __builtin_prefetch(later + d);
+    }
+    const float by = rows.factors[i * rows.factor_step];
+    std::int64_t d = 0;
+    for (; d + kLanes <= rows.width; d += kLanes) write_scaled<kLanes>(from + d, by, to + d);
+    for (; d < rows.width; ++d) write_scaled<1>(from + d, by, to + d);
+    for (; d < rows.padded; ++d) to[d] = 0;
+  }
 }
 
 float dot_of(const float* a, const float* b, std::int64_t count) {
@@ -107,7 +155,13 @@ float dot_of(const float* a, const float* b, std::int64_t count) {
 
 }  // namespace
 
-extern const AttentionLoops WEFT_LOOPS_NAME(attention_loops) = {scores_of, soften, gradient, scaled,
+extern const AttentionLoops WEFT_LOOPS_NAME(attention_loops) = {scores_of,
+                                                                soften,
+                                                                gradient,
+                                                                scale,
+                                                                copy_rows<float, float>,
+                                                                copy_rows<std::uint16_t, float>,
+                                                                copy_rows<float, std::uint16_t>,
                                                                 dot_of};
 
 }  // namespace weft

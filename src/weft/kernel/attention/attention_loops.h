@@ -35,6 +35,18 @@ struct AttentionKeys {
   std::int64_t width;  // a multiple of 16
 };
 
+// Rows of a head that are copied. Those of the copy have `padded` values: `width`, multiplied by a
+// factor, then zeros.
+struct AttentionRows {
+  std::int64_t step;  // from a row to the next, in values, as to_step in the copy
+  std::int64_t to_step;
+  std::int64_t count;
+  std::int64_t width;
+  std::int64_t padded;
+  const float* factors;  // one for each row, or one for all
+  std::int64_t factor_step;
+};
+
 struct AttentionLoops {
   // scores[j] = query key_j.
   void (*scores)(const float* query, const AttentionKeys& keys, float* scores);
@@ -44,8 +56,12 @@ struct AttentionLoops {
   float (*soften)(float* scores, std::int64_t count, AttentionSoftmax& softmax);
   // The gradient for `count` > 0 keys; the 8 values after them are set to zero.
   void (*gradient)(const AttentionRow& row, std::int64_t count);
-  // y = x * by; x and y may be the same.
-  void (*scaled)(const float* x, float* y, std::int64_t count, float by);
+  // x *= by.
+  void (*scale)(float* x, std::int64_t count, float by);
+  // Copies of rows; those in bf16 are rounded.
+  void (*copy)(const float* from, const AttentionRows& rows, float* to);
+  void (*widen)(const std::uint16_t* from, const AttentionRows& rows, float* to);
+  void (*narrow)(const float* from, const AttentionRows& rows, std::uint16_t* to);
   float (*dot)(const float* a, const float* b, std::int64_t count);
 };
 

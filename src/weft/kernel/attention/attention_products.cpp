@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "weft/array/dtype/half_rows.h"
-
 namespace weft::attention_blocks {
 
 static_assert(sizeof(BFloat16) == sizeof(std::uint16_t) && std::is_trivially_copyable_v<BFloat16>);
@@ -12,8 +10,34 @@ static_assert(sizeof(BFloat16) == sizeof(std::uint16_t) && std::is_trivially_cop
 static const std::uint16_t* half_bits(const BFloat16* values) {
   return reinterpret_cast<const std::uint16_t*>(values);
 }
+static std::uint16_t* half_bits(BFloat16* values) {
+  return reinterpret_cast<std::uint16_t*>(values);
+}
 
 // --- ProductRows.
+
+template <>
+void ProductRows<float>::copy(const Rows<float>& rows, std::int64_t count, float by, float* to,
+                              std::int64_t to_step) const {
+  loops_.copy(rows.data, {rows.step, to_step, count, width_, to_step, &by, 0}, to);
+}
+template <>
+void ProductRows<BFloat16>::copy(const Rows<BFloat16>& rows, std::int64_t count, float by,
+                                 float* to, std::int64_t to_step) const {
+  loops_.widen(half_bits(rows.data), {rows.step, to_step, count, width_, to_step, &by, 0}, to);
+}
+
+template <>
+void ProductRows<float>::write(const Rows<float>& rows, std::int64_t count, const Factors& by,
+                               const Target& to) const {
+  loops_.copy(rows.data, {rows.step, to.step, count, width_, width_, by.values, by.step}, to.data);
+}
+template <>
+void ProductRows<BFloat16>::write(const Rows<float>& rows, std::int64_t count, const Factors& by,
+                                  const Target& to) const {
+  loops_.narrow(rows.data, {rows.step, to.step, count, width_, width_, by.values, by.step},
+                half_bits(to.data));
+}
 
 template <>
 const float* ProductRows<float>::widened(const float* row, std::int64_t /*place*/) const {
@@ -22,18 +46,8 @@ const float* ProductRows<float>::widened(const float* row, std::int64_t /*place*
 template <>
 const float* ProductRows<BFloat16>::widened(const BFloat16* row, std::int64_t place) const {
   float* const to = scratch_ + place * row_floats(width_);
-  to_f32_row(row, to, width_);
+  copy({row, width_}, 1, 1.0F, to, width_);
   return to;
-}
-
-template <>
-void ProductRows<float>::write(float* row, double by, float* to) const {
-  loops_.scaled(row, to, width_, static_cast<float>(by));
-}
-template <>
-void ProductRows<BFloat16>::write(float* row, double by, BFloat16* to) const {
-  loops_.scaled(row, row, width_, static_cast<float>(by));
-  from_f32_row(row, to, width_);
 }
 
 template <class T>
@@ -44,23 +58,6 @@ float ProductRows<T>::dot(const T* a, const T* b) const {
 // --- FloatProducts.
 
 template <class T>
-void FloatProducts<T>::copy(const Rows<T>& rows, std::int64_t count, float by, float* to) const {
-  const std::int64_t step = row_step(this->width_);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T* const row = rows.data + i * rows.step;
-    fetch_row(rows, i, count, this->width_);
-    if constexpr (kInPlace) {
-      this->loops_.scaled(row, to, this->width_, by);
-    } else {
-      to_f32_row(row, to, this->width_);
-      if (by != 1.0F) this->loops_.scaled(to, to, this->width_, by);
-    }
-    std::fill(to + this->width_, to + step, 0.0F);
-    to += step;
-  }
-}
-
-template <class T>
 void FloatProducts<T>::pack_panels(const Rows<T>& rows, std::int64_t count, float* to) const {
   for (std::int64_t j = 0; j < count; j += kPanel) {
     const std::int64_t columns = std::min(kPanel, count - j);
@@ -68,8 +65,9 @@ void FloatProducts<T>::pack_panels(const Rows<T>& rows, std::int64_t count, floa
     if constexpr (kInPlace) {
       panel.data = rows.data + j * rows.step;
     } else {
-      for (std::int64_t i = 0; i < columns; ++i) this->widened(rows.data + (j + i) * rows.step, i);
-      panel = {this->scratch_, 1, row_floats(this->width_)};
+      const std::int64_t step = row_floats(this->width_);
+      this->copy({rows.data + j * rows.step, rows.step}, columns, 1.0F, this->scratch_, step);
+      panel = {this->scratch_, 1, step};
     }
     gemm_.pack(panel, this->width_, columns, to + j * this->width_);
   }

@@ -56,11 +56,25 @@ class ProductRows {
   ProductRows(const AttentionRun& run, std::int64_t width, float* scratch)
       : scale_(run.scale), width_(width), scratch_(scratch) {}
 
-  // to[width] = row * by; the row may be changed.
-  void write(float* row, double by, T* to) const;
+  // Rows of an output.
+  struct Target {
+    T* data;
+    std::int64_t step;
+  };
+  // One for each row, or, with a step of 0, for all.
+  struct Factors {
+    const float* values;
+    std::int64_t step;
+  };
+  // to[i] = rows[i] * by[i].
+  void write(const Rows<float>& rows, std::int64_t count, const Factors& by,
+             const Target& to) const;
   float dot(const T* a, const T* b) const;
 
  protected:
+  // to[i] = rows[i] * by, and zeros up to `to_step`.
+  void copy(const Rows<T>& rows, std::int64_t count, float by, float* to,
+            std::int64_t to_step) const;
   const float* widened(const T* row, std::int64_t place) const;
 
   double scale_;
@@ -101,13 +115,13 @@ class FloatProducts : public ProductRows<T> {
   }
 
   void copy_queries(const Rows<T>& rows, std::int64_t count, float* to) const {
-    copy(rows, count, static_cast<float>(this->scale_ * kLog2E), to);
+    this->copy(rows, count, static_cast<float>(this->scale_ * kLog2E), to, row_step(this->width_));
   }
   void copy_rows(const Rows<T>& rows, std::int64_t count, float* to) const {
-    copy(rows, count, 1.0F, to);
+    this->copy(rows, count, 1.0F, to, row_step(this->width_));
   }
   void copy_depth(const Rows<T>& rows, std::int64_t count, float* to) const {
-    copy(rows, count, 1.0F, to);
+    this->copy(rows, count, 1.0F, to, row_step(this->width_));
   }
   void pack_panels(const Rows<T>& rows, std::int64_t count, float* to) const;
 
@@ -116,8 +130,6 @@ class FloatProducts : public ProductRows<T> {
   void gradient(const AttentionGradientRow (&rows)[kDepth], const ShareTargets<float>& to) const;
 
  private:
-  void copy(const Rows<T>& rows, std::int64_t count, float by, float* to) const;
-
   const GemmLoops& gemm_ = gemm_loops();
 };
 
