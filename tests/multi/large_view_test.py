@@ -11,7 +11,7 @@ from harness import Group, established, expect, main, same_hashes
 MEMBERS = 20
 # The distances 1, 2, 4, 8 and those of three observers, both ways.
 NEIGHBOURS_MAX = 2 * 4 + 2 * 3
-SETTINGS = {"group.mesh_members": 6, "group.joins_at_once": 8, "run.steps": 140,
+SETTINGS = {"group.mesh_members": 6, "group.joins_at_once": 8, "run.steps": 280,
             "run.round_seconds_min": 0.25, "group.suspicion_timeout_ms": 4000,
             "group.linger_s": 2}
 

@@ -11,6 +11,7 @@
 
 #include "weft/array/storage/storage.h"
 #include "weft/base/parallel.h"
+#include "weft/kernel/attention/attention_loops.h"
 #include "weft/kernel/attention/attention_problem.h"
 #include "weft/kernel/gemm/gemm_loops.h"
 
@@ -42,13 +43,11 @@ Rows<T> rows_of(const Heads<const T>& heads, std::int64_t b, std::int64_t head,
   return {heads.at(b, head, first), heads.token_step};
 }
 
-// Fetches row i + kRowsAhead of `count`, which will be read soon: rows of a head are short and far
-// apart, so the processor does not foresee them.
-inline constexpr std::int64_t kRowsAhead = 6;
+// Fetches row i + kAttentionRowsAhead of `count`, which will be read soon.
 template <class T>
 void fetch_row(const Rows<T>& rows, std::int64_t i, std::int64_t count, std::int64_t width) {
-  if (i + kRowsAhead >= count) return;
-  const T* const row = rows.data + (i + kRowsAhead) * rows.step;
+  if (i + kAttentionRowsAhead >= count) return;
+  const T* const row = rows.data + (i + kAttentionRowsAhead) * rows.step;
   constexpr std::int64_t kLine = 64 / sizeof(T);
   for (std::int64_t d = 0; d < width; d += kLine) __builtin_prefetch(row + d);
 }

@@ -123,17 +123,13 @@ inline void write_scaled(const From* from, float by, To* to) {
   write<kCount>(to, value);
 }
 
-// Rows of a head are short and far apart, so the processor does not foresee them: how many rows
-// ahead of their use they are fetched.
-constexpr std::int64_t kRowsAhead = 6;
-
 template <class From, class To>
 void copy_rows(const From* from, const AttentionRows& given, To* to) {
   const AttentionRows rows = given;
   constexpr std::int64_t kLine = 64 / sizeof(From);
   for (std::int64_t i = 0; i < rows.count; ++i, from += rows.step, to += rows.to_step) {
-    if (i + kRowsAhead < rows.count) {
-      const From* const later = from + kRowsAhead * rows.step;
+    if (i + kAttentionRowsAhead < rows.count) {
+      const From* const later = from + kAttentionRowsAhead * rows.step;
       for (std::int64_t d = 0; d < rows.width; d += kLine) __builtin_prefetch(later + d);
     }
     const float by = rows.factors[i * rows.factor_step];

@@ -12,6 +12,9 @@
 namespace weft {
 
 inline constexpr std::int64_t kAttentionRoom = 16;
+// Rows of a head are short and far apart, so the processor does not foresee them: how many rows
+// ahead of their use they are fetched.
+inline constexpr std::int64_t kAttentionRowsAhead = 6;
 
 // The softmax of a query over the keys so far.
 struct alignas(64) AttentionSoftmax {
