@@ -39,7 +39,8 @@ struct AttentionKeys {
 };
 
 // Rows of a head that are copied. Those of the copy have `padded` values: `width`, multiplied by a
-// factor, then zeros.
+// factor, then zeros. Products give whole registers; of what those zeros give nothing is read, but
+// without them it would come from memory that nobody wrote.
 struct AttentionRows {
   std::int64_t step;  // from a row to the next, in values, as to_step in the copy
   std::int64_t to_step;

@@ -1,6 +1,7 @@
 // Normalisations of long rows and many values against sums in f64, in every memory order.
 #include "weft/kernel/norm/norm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -8,8 +9,10 @@
 
 #include "weft/base/parallel.h"
 #include "weft/base/rng.h"
+#include "weft/base/testing/test_isa_loops.h"
 #include "weft/kernel/core/onednn.h"
 #include "weft/kernel/elementwise/convert.h"
+#include "weft/kernel/norm/norm_loops.h"
 
 namespace weft::norm_test {
 namespace {
@@ -71,34 +74,58 @@ TEST(BatchNorm, ManyValuesFarFromZeroKeepTheirVariance) {
   }
 }
 
+void expect_near(const Array& a, const Array& b, double tolerance) {
+  const std::vector<float> left = a.strided().to_vector<float>();
+  const std::vector<float> right = b.strided().to_vector<float>();
+  ASSERT_EQ(left.size(), right.size());
+  for (std::size_t i = 0; i < left.size(); ++i) ASSERT_NEAR(left[i], right[i], tolerance);
+}
+
+void expect_blocked_as_plain(const Shape& shape, bool relu) {
+  const Array x = random(shape, 3);
+  const Array dy = random(shape, 4);
+  const Array weight = random({shape[1]}, 5, 1.0);
+  const Array bias = random({shape[1]}, 6);
+  BatchNormSpec spec;
+  spec.relu = relu;
+  const BatchNormed plain = batch_norm_forward(x, weight, bias, spec, {}, {});
+  const BatchNormed blocked = batch_norm_forward(in_blocks_of_8(x), weight, bias, spec, {}, {});
+  expect_near(plain.y, blocked.y, 1e-5);
+  const NormGradients left = batch_norm_backward(dy, x, weight, bias, plain, spec);
+  const NormGradients right =
+      batch_norm_backward(dy, in_blocks_of_8(x), weight, bias, blocked, spec);
+  expect_near(left.x, right.x, 1e-4);
+  expect_near(left.weight, right.weight, 1e-3);
+  expect_near(left.bias, right.bias, 1e-3);
+}
+
+// Planes of less than a page of memory, of more in blocks of channels, and of more in either order.
 TEST(BatchNorm, BlockedAndPlainArraysGiveTheSame) {
-  const Array x = random({5, 24, 7, 6}, 3);
-  const Array dy = random({5, 24, 7, 6}, 4);
-  const Array weight = random({24}, 5, 1.0);
-  const Array bias = random({24}, 6);
-  for (const bool relu : {false, true}) {
-    BatchNormSpec spec;
-    spec.relu = relu;
-    const BatchNormed plain = batch_norm_forward(x, weight, bias, spec, {}, {});
-    const BatchNormed blocked = batch_norm_forward(in_blocks_of_8(x), weight, bias, spec, {}, {});
-    const auto expect_same = [](const Array& a, const Array& b, double tolerance) {
-      const std::vector<float> left = a.strided().to_vector<float>();
-      const std::vector<float> right = b.strided().to_vector<float>();
-      ASSERT_EQ(left.size(), right.size());
-      for (std::size_t i = 0; i < left.size(); ++i) ASSERT_NEAR(left[i], right[i], tolerance);
-    };
-    expect_same(plain.y, blocked.y, 1e-5);
-    const NormGradients left = batch_norm_backward(dy, x, weight, bias, plain, spec);
-    const NormGradients right =
-        batch_norm_backward(dy, in_blocks_of_8(x), weight, bias, blocked, spec);
-    expect_same(left.x, right.x, 1e-4);
-    expect_same(left.weight, right.weight, 1e-3);
-    expect_same(left.bias, right.bias, 1e-3);
+  for (const Shape& shape : {Shape{5, 24, 7, 6}, Shape{3, 16, 13, 17}, Shape{2, 8, 35, 31}}) {
+    for (const bool relu : {false, true}) expect_blocked_as_plain(shape, relu);
+  }
+}
+
+// Lanes of f32 keep 2^24, and lose each 1 that is added to it; so they go to f64 every 128 values.
+TEST(NormLoops, LanesAreAddedUpToSoManyTimesInF32) {
+  constexpr std::int64_t kPixels = 1024;
+  constexpr std::int64_t kRun = 128;
+  std::vector<float> x(8 * kPixels, 1.0F);
+  std::fill_n(x.begin(), 8, 0x1p24F);
+  const double origin[8] = {};
+  for (const auto& [isa, build] : loops_that_run(norm_build_tables)) {
+    NormSums sums;
+    build->f32.eight.moments(x.data(), {1, 0, kPixels, 8}, origin, sums);
+    for (int lane = 0; lane < 8; ++lane) {
+      EXPECT_EQ(sums.first[lane], 0x1p24 + double{kPixels - kRun});
+      EXPECT_EQ(sums.second[lane], 0x1p48 + double{kPixels - kRun});
+    }
   }
 }
 
 TEST(BatchNorm, OfBf16HasTheBitsOfF32RoundedOnce) {
-  for (const Shape& shape : {Shape{5, 24, 7, 6}, Shape{3, 5, 2, 9}, Shape{30, 19}}) {
+  for (const Shape& shape :
+       {Shape{5, 24, 7, 6}, Shape{3, 5, 2, 9}, Shape{30, 19}, Shape{2, 8, 19, 17}}) {
     const Array x = convert(random(shape, 3), DType::kBF16);
     const Array dy = convert(random(shape, 4), DType::kBF16);
     const Array weight = random({shape[1]}, 5, 1.0);

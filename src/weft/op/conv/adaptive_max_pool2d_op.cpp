@@ -11,15 +11,15 @@ Tensor adaptive_max_pool2d(const Tensor& x, const Pair& size) {
   if (op_tracing()) {
     trace_attributes("adaptive_max_pool2d", {{"size", traced(size)}});
   }
-  return max_pooling("adaptive_max_pool2d", x,
-                     {adaptive_max_pool2d_takes_bf16(x.array(), size),
-                      [=](const Array& images, bool with_winners) {
-                        return adaptive_max_pool2d_forward(images, size, with_winners);
-                      },
-                      [shape = x.shape()](const Array& dy, const MaxPoolOutput& forward) {
-                        return adaptive_max_pool2d_backward(dy, forward, shape);
-                      },
-                      adaptive_max_pool2d_take});
+  return max_pooling(x, {"adaptive_max_pool2d", "adaptive_max_pool2d_gradient",
+                         adaptive_max_pool2d_takes_bf16(x.array(), size),
+                         [=](const Array& images, bool with_winners) {
+                           return adaptive_max_pool2d_forward(images, size, with_winners);
+                         },
+                         [shape = x.shape()](const Array& dy, const MaxPoolOutput& forward) {
+                           return adaptive_max_pool2d_backward(dy, forward, shape);
+                         },
+                         adaptive_max_pool2d_take});
 }
 
 Tensor global_max_pool2d(const Tensor& x) { return adaptive_max_pool2d(x, {1, 1}); }

@@ -15,17 +15,17 @@ Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
                       {"ceil", {options.ceil_mode ? 1.0 : 0.0}},
                       {"count_include_pad", {options.count_include_pad ? 1.0 : 0.0}}});
   }
-  return max_pooling("max_pool2d", x,
-                     {max_pool2d_takes_bf16(x.array(), geometry),
-                      [=](const Array& images, bool with_winners) {
-                        return max_pool2d_forward(images, geometry, with_winners);
-                      },
-                      [=, shape = x.shape()](const Array& dy, const MaxPoolOutput& forward) {
-                        return max_pool2d_backward(dy, forward, shape, geometry);
-                      },
-                      [=](const Array& dx, const MaxPoolOutput& forward) {
-                        return max_pool2d_take(dx, forward, geometry);
-                      }});
+  return max_pooling(
+      x, {"max_pool2d", "max_pool2d_gradient", max_pool2d_takes_bf16(x.array(), geometry),
+          [=](const Array& images, bool with_winners) {
+            return max_pool2d_forward(images, geometry, with_winners);
+          },
+          [=, shape = x.shape()](const Array& dy, const MaxPoolOutput& forward) {
+            return max_pool2d_backward(dy, forward, shape, geometry);
+          },
+          [=](const Array& dx, const MaxPoolOutput& forward) {
+            return max_pool2d_take(dx, forward, geometry);
+          }});
 }
 
 static std::vector<OpSample> max_pool2d_samples() {

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-Tensor max_pooling(const char* name, const Tensor& x, const MaxPoolKernels& kernels) {
+Tensor max_pooling(const Tensor& x, const MaxPoolKernels& kernels) {
   const DType type = x.dtype();
   const DType wide = is_half(x) ? DType::kF32 : type;
   const DType computed = type == DType::kBF16 && kernels.take_bf16 ? type : wide;
@@ -23,10 +23,10 @@ Tensor max_pooling(const char* name, const Tensor& x, const MaxPoolKernels& kern
     return convert(take(convert(dx, wide), in_type(wide)), type);
   };
   return record(
-      name, forward.y, {&x},
+      kernels.name, forward.y, {&x},
       [scatter](const Array& dy, const InputGradients& dx) { dx.add(0, scatter(dy)); },
-      [=](const Tensor& dy, const TensorGradients& dx) {
-        dx.add(0, linear_map("max_pool2d_gradient", dy, scatter, gather));
+      [scatter, gather, name = kernels.gradient_name](const Tensor& dy, const TensorGradients& dx) {
+        dx.add(0, linear_map(name, dy, scatter, gather));
       });
 }
 

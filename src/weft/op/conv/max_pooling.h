@@ -9,6 +9,9 @@
 namespace weft {
 
 struct MaxPoolKernels {
+  // Names of the operation and of its gradient; literals.
+  const char* name = nullptr;
+  const char* gradient_name = nullptr;
   // Whether forward and backward take the x of bf16 that is pooled as it is.
   bool take_bf16 = false;
   std::function<MaxPoolOutput(const Array& x, bool with_winners)> forward;
@@ -17,8 +20,8 @@ struct MaxPoolKernels {
   std::function<Array(const Array& dx, const MaxPoolOutput& forward)> take;
 };
 
-// The pooling of `x`, recorded as `name`. f16, and bf16 that the kernels do not take, go through
+// The pooling of `x`, recorded. f16, and bf16 that the kernels do not take, go through
 // f32, exactly; what is kept has the 16-bit type.
-Tensor max_pooling(const char* name, const Tensor& x, const MaxPoolKernels& kernels);
+Tensor max_pooling(const Tensor& x, const MaxPoolKernels& kernels);
 
 }  // namespace weft
