@@ -20,6 +20,7 @@
 #include "weft/base/rng.h"
 #include "weft/kernel/attention/attention.h"
 #include "weft/kernel/conv/conv.h"
+#include "weft/kernel/core/onednn.h"
 #include "weft/kernel/gemm/matmul.h"
 
 namespace {
@@ -46,6 +47,7 @@ struct ConvCase {
   Shape x;
   Shape weight;
   weft::Conv2dGeometry geometry;
+  weft::DType dtype = weft::DType::kF32;
 };
 
 void add_conv(std::vector<Case>& cases, const ConvCase& conv) {
@@ -60,11 +62,13 @@ void add_conv(std::vector<Case>& cases, const ConvCase& conv) {
   const double executed =
       winograd ? 72.0 * tiles * static_cast<double>(shape[0] * shape[1] * conv.weight[1]) : flops;
   const weft::Conv2dGeometry geometry = conv.geometry;
-  const Array weight = random(conv.weight);
+  const Array weight = random(conv.weight).to(conv.dtype);
   // In the order that the kernels hand on, as within a network.
-  const Array x = random(conv.x);
+  Array x = random(conv.x).to(conv.dtype);
+  if (conv.x[1] % 8 == 0) x = weft::in_blocks_of_8(x);
   const Array y = weft::conv2d_forward(x, weight, Array(), geometry, false);
-  const std::string name = std::string("conv ") + conv.name;
+  const std::string name =
+      std::string("conv ") + (conv.dtype == weft::DType::kBF16 ? "bf16 " : "") + conv.name;
   cases.push_back({name + " forward", flops, executed,
                    [=] { weft::conv2d_forward(x, weight, Array(), geometry, false); }});
   // Nobody asks for the gradient of images.
@@ -151,8 +155,22 @@ std::vector<Case> all_cases() {
   add_conv(cases, {"128 to 256, 16x16", {64, 128, 16, 16}, {256, 128, 3, 3}, same});
   add_conv(cases, {"256 to 512, 8x8", {64, 256, 8, 8}, {512, 256, 3, 3}, same});
   add_conv(cases, {"512 to 512, 4x4", {64, 512, 4, 4}, {512, 512, 3, 3}, same});
-  add_conv(cases, {"64 to 128, 16x16, stride 2", {64, 64, 32, 32}, {128, 64, 3, 3}, halved});
-  add_conv(cases, {"128 to 256, 16x16, 1x1", {64, 128, 16, 16}, {256, 128, 1, 1}, {}});
+  for (const weft::DType dtype : {weft::DType::kF32, weft::DType::kBF16}) {
+    add_conv(cases,
+             {"64 to 128, 16x16, stride 2", {64, 64, 32, 32}, {128, 64, 3, 3}, halved, dtype});
+    add_conv(cases, {"128 to 256, 16x16, 1x1", {64, 128, 16, 16}, {256, 128, 1, 1}, {}, dtype});
+    // The blocks of a residual network and its shortcuts.
+    add_conv(cases, {"256 to 64, 56x56, 1x1", {4, 256, 56, 56}, {64, 256, 1, 1}, {}, dtype});
+    add_conv(cases, {"512 to 2048, 7x7, 1x1", {16, 512, 7, 7}, {2048, 512, 1, 1}, {}, dtype});
+    add_conv(cases, {"64 to 128, 16x16, 1x1, stride 2",
+                     {64, 64, 32, 32},
+                     {128, 64, 1, 1},
+                     {.stride = {2, 2}},
+                     dtype});
+    add_conv(
+        cases,
+        {"64 to 64, 14x14, 5x5", {64, 64, 14, 14}, {64, 64, 5, 5}, {.padding = {2, 2}}, dtype});
+  }
   add_matmul(cases, 512, 512, 512);
   add_matmul(cases, 1024, 1024, 1024);
   add_matmul(cases, 2048, 1536, 384);

@@ -7,6 +7,7 @@
 #include "weft/kernel/conv/few/few_channels.h"
 #include "weft/kernel/conv/few/few_pixels.h"
 #include "weft/kernel/conv/few/first_layer.h"
+#include "weft/kernel/conv/windows/window_conv.h"
 #include "weft/kernel/conv/winograd/winograd.h"
 #include "weft/kernel/core/onednn.h"
 #include "weft/kernel/elementwise/convert.h"
@@ -55,6 +56,7 @@ enum class ConvKernel : std::uint8_t {
   kFewPixels,
   kFewChannels,
   kFirstLayer,
+  kWindows,
   kOnednn
 };
 
@@ -65,16 +67,19 @@ ConvKernel kernel_of(DType dtype, const Shape& x, const Shape& weight,
   if (few_pixels::applies(x, weight, geometry)) return ConvKernel::kFewPixels;
   if (few_channels::applies(x, weight, geometry)) return ConvKernel::kFewChannels;
   if (first_layer::applies(x, weight, geometry)) return ConvKernel::kFirstLayer;
+  if (windows::applies(dtype, x, weight, geometry)) return ConvKernel::kWindows;
   return ConvKernel::kOnednn;
 }
 
 // Whether the kernels take arrays of bf16 as they are, for the results and for all gradients.
 bool forward_takes_bf16(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
   const ConvKernel kernel = kernel_of(DType::kBF16, x, weight, geometry);
-  return kernel == ConvKernel::kFirstLayer || kernel == ConvKernel::kWinograd;
+  return kernel == ConvKernel::kFirstLayer || kernel == ConvKernel::kWinograd ||
+         kernel == ConvKernel::kWindows;
 }
 bool backward_takes_bf16(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
-  return winograd::applies(x, weight, geometry);
+  return winograd::applies(x, weight, geometry) ||
+         windows::applies(DType::kBF16, x, weight, geometry);
 }
 
 // Elsewhere bf16 and f16 compute in f32 and round once.
@@ -92,6 +97,7 @@ Array make_output(const Array& x, const Array& weight, const Array& bias,
     case ConvKernel::kWinograd:
     case ConvKernel::kFewPixels:
     case ConvKernel::kFirstLayer:
+    case ConvKernel::kWindows:
       return blocks_of_8(shape, x.dtype(), x.device());
     case ConvKernel::kOnednn:
       break;
@@ -115,9 +121,15 @@ void conv_forward_body(const Array& x, const Array& weight, const Array& bias,
       return few_channels::conv2d_forward(x, weight, bias, geometry, relu, y);
     case ConvKernel::kFirstLayer:
       return first_layer::conv2d_forward(x, weight, bias, geometry, relu, y);
+    case ConvKernel::kWindows:
+      return windows::conv2d_forward(x, weight, bias, geometry, relu, y);
     case ConvKernel::kOnednn:
       return onednn::conv2d_forward(x, weight, bias, geometry, relu, y);
   }
+}
+
+bool has_windows(DType dtype, const Conv2dSaved& saved) {
+  return windows::applies(dtype, saved.x.shape(), saved.weight.shape(), saved.geometry);
 }
 
 // The gradient of x, in the order that the kernel for it writes.
@@ -125,7 +137,8 @@ Array make_data_gradient(const Array& dy, const Conv2dSaved& saved) {
   const Shape& shape = saved.x.shape();
   if (dy.dtype() == DType::kF64 || dy.size() == 0)
     return Array::empty(shape, dy.dtype(), dy.device());
-  if (winograd::applies(shape, saved.weight.shape(), saved.geometry)) {
+  if (winograd::applies(shape, saved.weight.shape(), saved.geometry) ||
+      has_windows(dy.dtype(), saved)) {
     return blocks_of_8(shape, dy.dtype(), dy.device());
   }
   return onednn::conv2d_data_gradient(saved.x, saved.weight, saved.geometry);
@@ -135,8 +148,18 @@ void backward_weights(const Array& g, const Conv2dSaved& saved,
                       const Conv2dWeightGradients& weights) {
   if (few_channels::applies(saved.x.shape(), saved.weight.shape(), saved.geometry)) {
     few_channels::conv2d_backward_weights(g, saved, weights);
+  } else if (has_windows(g.dtype(), saved)) {
+    windows::conv2d_backward_weights(saved.x, g, saved.geometry, weights);
   } else {
     onednn::conv2d_backward_weights(saved.x, g, saved.geometry, weights);
+  }
+}
+
+void backward_data(const Array& g, const Conv2dSaved& saved, Array& dx) {
+  if (has_windows(g.dtype(), saved)) {
+    windows::conv2d_backward_data(g, saved.weight, saved.geometry, dx);
+  } else {
+    onednn::conv2d_backward_data(g, saved.weight, saved.geometry, dx);
   }
 }
 
@@ -152,7 +175,7 @@ void backward_each(const Array& g, const Conv2dSaved& saved, const Conv2dWeightG
   if (!dx.defined()) return;
   const LaunchPart part("conv2d_data_gradient");
   launch_flops(flops);
-  onednn::conv2d_backward_data(g, saved.weight, saved.geometry, dx);
+  backward_data(g, saved, dx);
 }
 
 // dx is undefined unless wanted.
@@ -170,7 +193,7 @@ void conv_backward_body(const Array& dy, const Conv2dSaved& saved, const Conv2dW
     winograd::conv2d_backward(dy, saved, out, dx);
     return;
   }
-  const bool direct = !f64 && out.weight != nullptr &&
+  const bool direct = !f64 && out.weight != nullptr && !has_windows(dy.dtype(), saved) &&
                       direct_weights::applies(shape, saved.weight.shape(), saved.geometry);
   if (direct) {
     const LaunchPart part("conv2d_weight_gradient");

@@ -1,15 +1,17 @@
 // conv2d and its gradients over Arrays.
 //
 // f32 runs in our own kernels for 3x3 windows of stride 1 (winograd.h), for few pixels or few
-// channels (few_pixels.h, few_channels.h, first_layer.h) and for the weight gradients of first
-// layers and of convolutions with larger strides (direct_weights.h), otherwise in oneDNN. Both use
-// the memory order that is best for them: results are blocked Arrays unless that order is plain,
-// and inputs may be blocked. f64 (gradient checks) runs in plain loops. oneDNN's preparation for a
-// shape is cached. bf16 and f16 compute in f32 and are rounded once, but for 3x3 windows of bf16
-// where the processor multiplies pairs of it: winograd.h says what is rounded there. Deterministic:
-// the same input gives the same bits in every run and for any thread count (conv_onednn.cpp
-// explains this for the weight gradient). Threads: the calling thread and the compute threads; the
-// cache belongs to one thread each.
+// channels (few_pixels.h, few_channels.h, first_layer.h), with AVX-512 for windows of one pixel and
+// for steps (window_conv.h), and for the weight gradients of first layers and of convolutions with
+// larger strides (direct_weights.h), otherwise in oneDNN. Both use the memory order that is best
+// for them: results are blocked Arrays unless that order is plain, and inputs may be blocked. f64
+// (gradient checks) runs in plain loops. oneDNN's preparation for a shape is cached. bf16 and f16
+// have sums of f32, which are rounded once, but for 3x3 windows of bf16 where the processor
+// multiplies pairs of it: winograd.h says what is rounded there. Kernels read and write bf16 itself
+// where whole blocks of channels are convolved (window_conv.h, winograd.h, first_layer.h);
+// otherwise arrays are converted. Deterministic: the same input gives the same bits in every run
+// and for any thread count (conv_onednn.cpp explains this for the weight gradient). Threads: the
+// calling thread and the compute threads; the cache belongs to one thread each.
 #pragma once
 
 #include <cstdint>

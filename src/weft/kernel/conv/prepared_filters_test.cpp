@@ -28,7 +28,8 @@ const std::vector<Case> kCases = {
     {{1, 512, 12, 12}, {512, 512, 3, 3}, {.padding = {1, 1}}},  // in several chunks
     {{1, 32, 4, 4}, {32, 32, 3, 3}, {.padding = {1, 1}}},       // few pixels: packed
     {{2, 16, 5, 6}, {24, 16, 3, 3}, {.stride = {2, 2}, .padding = {1, 1}}},
-    {{1, 16, 40, 40}, {24, 16, 3, 3}, {.stride = {2, 2}}},  // many: reordered
+    {{1, 16, 40, 40}, {24, 16, 3, 3}, {.stride = {2, 2}}},  // many: packed, or reordered
+    {{1, 16, 40, 40}, {24, 16, 5, 5}, {}},                  // reordered
     {{2, 3, 9, 9}, {8, 3, 3, 3}, {.stride = {2, 2}}},
     {{3, 8, 6, 6}, {8, 8, 1, 1}, {}},
 };

@@ -28,13 +28,17 @@ struct GemmSize {
   std::int64_t k;
 };
 
-// Rows are dense. The product comes first, then the requested steps in this order.
+// Rows are dense, or their columns lie in blocks of 8. The product comes first, then the requested
+// steps in this order.
 struct GemmOutput {
   float* data;
   std::int64_t row_step;
   bool accumulate = false;      // add to the existing values
   const float* bias = nullptr;  // one value a column
   bool relu = false;
+  // Not 0: blocks of columns lie so many floats apart. For gemm_loops.h alone; then columns are
+  // whole blocks.
+  std::int64_t block_step = 0;
 };
 
 // Parts of k that are summed apart, all but the last of this size; of k alone.

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t kVec = WEFT_LANES;
 using Element = float;
+constexpr int kGroupElements = 8;
 using Elements = Vec;
 using Operand = GemmOperand;
 using Panel = GemmPanel;
@@ -133,7 +134,8 @@ void pack(const GemmOperand& b, std::int64_t rows, std::int64_t columns, float* 
 }  // namespace
 
 extern const GemmLoops WEFT_LOOPS_NAME(gemm_loops) = {
-    kPanels * kPanel, kRows > 6, pack, multiply, multiply_row, pack_rows, multiply_packed};
+    kPanels * kPanel, kRows,     kRows > 6,       pack,          multiply,
+    multiply_row,     pack_rows, multiply_packed, multiply_tiles};
 
 }  // namespace weft
 

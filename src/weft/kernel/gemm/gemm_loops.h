@@ -24,9 +24,20 @@ struct GemmPanel {
   const float* ahead = nullptr;
 };
 
+// Rows of a that lie in groups of 8 values: group g of row i begins at groups[g] + i * row_step.
+template <class Element>
+struct GemmTile {
+  std::int64_t rows;  // as many as a tile has at most
+  const Element* const* groups;
+  std::int64_t row_step;
+  std::int64_t place;  // of its first row in c, in floats
+};
+
 struct GemmLoops {
   // Columns that multiply() takes at most: one panel or two.
   std::int64_t columns;
+  // Rows of a tile at most.
+  std::int64_t rows;
   // Whether tiles are so high that their rows, if they are far apart, should be packed.
   bool packs_rows;
   // Copies rows [0, rows) and `columns` <= kGemmPanel columns of `b` to packed[rows][kGemmPanel],
@@ -44,6 +55,10 @@ struct GemmLoops {
   void (*pack_rows)(const GemmOperand& a, std::int64_t rows, std::int64_t depth, float* packed);
   void (*multiply_packed)(const GemmSize& size, const float* rows, const GemmPanel& panel,
                           const GemmOutput& c);
+  // size.m tiles times the panel or panels, with size.k a multiple of 8. `c` is of the first row of
+  // a tile whose place is 0.
+  void (*multiply_tiles)(const GemmSize& size, const GemmTile<float>* tiles, const GemmPanel& panel,
+                         const GemmOutput& c);
 };
 
 // gemm_loops(): the loops for this processor. Those with fused multiplications give the same bits,

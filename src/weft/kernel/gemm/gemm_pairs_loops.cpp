@@ -19,6 +19,7 @@ namespace {
 #include "weft/kernel/core/pairs_math.inc"
 
 constexpr std::int64_t kVec = WEFT_LANES;
+constexpr int kGroupElements = 4;
 using Operand = PairsMatrix;
 using Panel = PairsPanel;
 
@@ -28,11 +29,31 @@ inline Element pair_of(std::uint16_t first, std::uint16_t second) {
   return static_cast<Element>(first) | static_cast<Element>(second) << 16;
 }
 
-// kCount columns of rows k and k + 1 of b, or columns and rows of a.
-template <int kCount>
-inline void interleave(const std::uint16_t* first, const std::uint16_t* second, Element* to) {
-#pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j) to[j] = pair_of(first[j], second[j]);
+// 8 columns of rows k and k + 1 of b, or columns and rows of a.
+inline void interleave8(const std::uint16_t* first, const std::uint16_t* second, Element* to) {
+  using Values [[gnu::vector_size(16)]] = std::uint16_t;
+  Values low;
+  Values high;
+  __builtin_memcpy(&low, first, sizeof low);
+  __builtin_memcpy(&high, second, sizeof high);
+  const auto pairs =
+      __builtin_shufflevector(low, high, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
+  __builtin_memcpy(to, &pairs, sizeof pairs);
+}
+
+// Pairs from `pair` on, of any order of memory. One function for tiles of any height.
+[[gnu::noinline]] void pack_pairs(const PairsOperand& from, std::int64_t rows, std::int64_t pair,
+                                  std::int64_t depth, Element* packed) {
+  for (; pair < (depth + 1) / 2; ++pair) {
+    const std::uint16_t* const first = from.data + 2 * pair * from.column_step;
+    const bool both = 2 * pair + 1 < depth;
+#pragma GCC unroll 1
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::uint16_t* const value = first + i * from.row_step;
+      packed[pair * rows + i] =
+          pair_of(value[0], both ? value[from.column_step] : std::uint16_t{0});
+    }
+  }
 }
 
 // packed[pairs][kCount] of kCount rows; row i, column k is from[i * row_step + k * column_step].
@@ -47,19 +68,18 @@ void pack_tile(const PairsOperand& from, std::int64_t depth, Element* packed) {
       pair = transpose_tile<kCount>(from.data, row_step, whole, packed);
     }
   } else if (row_step == 1) {
-    for (; pair < whole; ++pair) {
-      const std::uint16_t* const first = from.data + 2 * pair * step;
-      interleave<kCount>(first, first + step, packed + pair * kCount);
+    if constexpr (kCount >= 8) {
+      for (; pair < whole; ++pair) {
+        const std::uint16_t* const first = from.data + 2 * pair * step;
+        Element* const to = packed + pair * kCount;
+        interleave8(first, first + step, to);
+        // The last eight overlap the first.
+        constexpr int kRest = kCount - 8;
+        if constexpr (kRest > 0) interleave8(first + kRest, first + step + kRest, to + kRest);
+      }
     }
   }
-  for (; pair < (depth + 1) / 2; ++pair) {
-    const std::uint16_t* const first = from.data + 2 * pair * step;
-    const bool both = 2 * pair + 1 < depth;
-    for (int i = 0; i < kCount; ++i) {
-      packed[pair * kCount + i] =
-          pair_of(first[i * row_step], both ? first[i * row_step + step] : std::uint16_t{0});
-    }
-  }
+  pack_pairs(from, kCount, pair, depth, packed);
 }
 
 void pack_rows(const PairsOperand& a, std::int64_t rows, std::int64_t depth, Element* packed) {
@@ -99,7 +119,7 @@ void multiply_matrix(const GemmSize& size, const PairsMatrix& a, const PairsPane
 }  // namespace
 
 extern const GemmPairsLoops WEFT_LOOPS_NAME(gemm_pairs_loops) = {
-    true, kPanels* kPanel, pack, pack_rows, multiply, multiply_matrix};
+    true, kPanels* kPanel, kRows, pack, pack_rows, multiply, multiply_matrix, multiply_tiles};
 
 }  // namespace weft
 

@@ -41,6 +41,8 @@ struct GemmPairsLoops {
   bool preferred;
   // Columns that multiply() takes at most.
   std::int64_t columns;
+  // Rows of a tile at most.
+  std::int64_t rows;
   // Copies `depth` rows and `columns` <= kGemmPanel columns of `b` to packed[pairs][kGemmPanel],
   // zeros behind the last column.
   void (*pack)(const PairsOperand& b, std::int64_t depth, std::int64_t columns,
@@ -54,6 +56,9 @@ struct GemmPairsLoops {
   // The same product with rows that are not packed, of whole panels, without bias and activation.
   void (*multiply_matrix)(const GemmSize& size, const PairsMatrix& a, const PairsPanel& panel,
                           const GemmOutput& c);
+  // As in GemmLoops; a group is 4 pairs.
+  void (*multiply_tiles)(const GemmSize& size, const GemmTile<std::uint32_t>* tiles,
+                         const PairsPanel& panel, const GemmOutput& c);
 };
 
 // gemm_pairs_loops(): the loops for this processor.

@@ -224,6 +224,72 @@ Array by_loops(const GemmLoops& loops, const Array& a, const Array& b, bool pack
   return out;
 }
 
+// The same as tiles of rows in groups of 8 values, which lie `apart` floats from one another, with
+// results in blocks of 8 columns where these are whole.
+Array by_tiles(const GemmLoops& loops, const Array& a, const Array& b, std::int64_t apart) {
+  const std::int64_t rows = a.shape()[0];
+  const std::int64_t depth = a.shape()[1];
+  const std::int64_t columns = b.shape()[1];
+  const std::int64_t groups = depth / 8;
+  std::vector<float> packed(
+      static_cast<std::size_t>((columns + kGemmPanel - 1) / kGemmPanel * depth * kGemmPanel));
+  for (std::int64_t j = 0; j < columns; j += kGemmPanel) {
+    loops.pack({b.data<float>() + j * depth, 1, depth}, depth, std::min(kGemmPanel, columns - j),
+               packed.data() + j * depth);
+  }
+  std::vector<float> values(static_cast<std::size_t>(groups * rows * apart), std::nanf(""));
+  for (std::int64_t i = 0; i < rows * depth; ++i) {
+    const std::int64_t k = i % depth;
+    values[static_cast<std::size_t>((k / 8 * rows + i / depth) * apart + k % 8)] =
+        a.data<float>()[i];
+  }
+  const bool blocks = columns % 8 == 0;
+  std::vector<const float*> places;
+  std::vector<GemmTile<float>> tiles;
+  for (std::int64_t row = 0; row < rows; row += loops.rows) {
+    for (std::int64_t group = 0; group < groups; ++group) {
+      places.push_back(values.data() + (group * rows + row) * apart);
+    }
+    tiles.push_back(
+        {std::min(loops.rows, rows - row), nullptr, apart, row * (blocks ? 8 : columns)});
+  }
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    tiles[i].groups = places.data() + static_cast<std::int64_t>(i) * groups;
+  }
+  std::vector<float> sums(static_cast<std::size_t>(rows * columns), 1.0F);
+  for (std::int64_t j = 0; j < columns; j += loops.columns) {
+    GemmOutput to{sums.data() + (blocks ? j * rows : j), blocks ? 8 : columns, true};
+    if (blocks) to.block_step = 8 * rows;
+    loops.multiply_tiles(
+        {static_cast<std::int64_t>(tiles.size()), std::min(loops.columns, columns - j), depth},
+        tiles.data(), {packed.data() + j * depth, kGemmPanel, kGemmPanel * depth}, to);
+  }
+  Array out = Array::empty({rows, columns});
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    const std::int64_t j = i % columns;
+    const std::int64_t place = blocks ? (j / 8 * rows + i / columns) * 8 + j % 8 : i;
+    out.data<float>()[i] = sums[static_cast<std::size_t>(place)];
+  }
+  return out;
+}
+
+TEST(GemmLoops, TilesOfGroupsHaveTheBitsOfRows) {
+  for (const IsaLoops<GemmLoops>& table : loops_that_run(gemm_loops_tables)) {
+    for (const std::int64_t columns : {1, 8, 16, 24, 31, 32, 40, 71}) {
+      for (const std::int64_t rows : {1, 2, 5, 7, 11, 12, 13, 25}) {
+        const Array a = random_array({rows, 56}, 20);
+        const Array b = random_array({columns, 56}, 21).transpose(0, 1);
+        const std::vector<float> want = by_loops(*table.loops, a, b, false).to_vector<float>();
+        for (const std::int64_t apart : {8, 16}) {
+          EXPECT_EQ(by_tiles(*table.loops, a, b, apart).to_vector<float>(), want)
+              << "instruction set " << static_cast<int>(table.isa) << ", " << rows << " x "
+              << columns;
+        }
+      }
+    }
+  }
+}
+
 // Those too which gemm() does not choose here.
 TEST(GemmLoops, AllInstructionSetsAgree) {
   for (const IsaLoops<GemmLoops>& table : loops_that_run(gemm_loops_tables)) {
