@@ -1,16 +1,20 @@
 // Convolutions of whole blocks of channels as products with their windows, in f32 and bf16, with
 // both gradients. For conv.cpp.
 //
-// A thread gathers the windows of some results (windows.h) into a part of a matrix that stays in
-// its caches, and multiplies it with packed filters: no matrix of all windows exists. The gradient
-// of x is one such product for each place of a pixel within a step, with those taps of the filters
-// that reach it. The gradient of the filters is the transposed matrix of windows times dy. bf16 is
-// read and written as it is: multiplied in pairs where the processor does so, otherwise widened
-// while it is gathered. All sums are f32; results are rounded once. Deterministic: the same bits
-// for any thread count. A result is summed over gemm_depth() values of its window at a time; a
-// filter's gradient over kPixelsAtOnce results at a time, in their order. Sources: im2col is of
-// Chellapilla, Puri, Simard, "High performance convolutional neural networks for document
-// processing", 2006, section 3; blocks as in gemm.h.
+// Tiles of results read their windows where the images lie (window_tiles.h) and are multiplied with
+// packed filters: no matrix of all windows exists. The gradient of x is one such product for each
+// place of a pixel within a step, with those taps of the filters that reach it. The gradient of the
+// filters is the transposed matrix of windows, of which a thread gathers a part at a time, times
+// dy.
+//
+// bf16 is read and written as it is: multiplied in pairs where the processor does so, otherwise
+// widened while windows are gathered. All sums are f32; results are rounded once.
+//
+// Deterministic: the same bits for any thread count. A result is summed over gemm_depth() values of
+// its window at a time, a filter's gradient over 384 results at a time, in their order.
+//
+// Sources: windows as rows of a matrix ("im2col") are of Chellapilla, Puri, Simard, "High
+// performance convolutional neural networks for document processing", 2006, section 3.
 #pragma once
 
 #include "weft/kernel/conv/conv.h"

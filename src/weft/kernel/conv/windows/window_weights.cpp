@@ -85,6 +85,7 @@ void pack_gradients<FloatProducts, float>(const BlockedImages<const float>& dy,
     });
   }
   if (dy.blocks % 2 == 0) return;
+  // The columns behind the last one are read, but belong to no result.
   float* const last = panels + dy.blocks / 2 * kGemmPanel * results.count + kLanes;
   for (std::int64_t i = 0; i < results.count; ++i) {
     std::fill_n(last + i * kGemmPanel, kLanes, 0.0F);
