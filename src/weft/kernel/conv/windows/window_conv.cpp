@@ -64,9 +64,11 @@ struct Product {
   // The place of the first value of a result in y.
   std::int64_t place(std::int64_t result) const {
     const Run run = run_at(grid, {result, 1});
-    const std::int64_t pixel =
-        (origin[0] + run.row * step[0]) * y.width + origin[1] + run.column * step[1];
-    return y.at(run.image, 0, pixel) - y.data;
+    return y.at(run.image, 0, pixel_of(run)) - y.data;
+  }
+  // The pixel of y that the first result of a run is.
+  std::int64_t pixel_of(const Run& run) const {
+    return (origin[0] + run.row * step[0]) * y.width + origin[1] + run.column * step[1];
   }
 
   BlockedImages<const T> x;
@@ -152,8 +154,7 @@ void write_results(const Product<Products, T>& p, const Range& results, std::int
   const float* sums = buffers.sums;
   for_each_run(rows, columns, results, kWrittenAtOnce, [&](const Run& run) {
     const T* const from = in_type_of_results(sums, run.count * stride, buffers.narrow);
-    const std::int64_t pixel =
-        (p.origin[0] + run.row * p.step[0]) * p.y.width + p.origin[1] + run.column * p.step[1];
+    const std::int64_t pixel = p.pixel_of(run);
     for (std::int64_t j = 0; j < count; j += kLanes) {
       T* to = p.y.at(run.image, (first + j) / kLanes, pixel);
       const T* value = from + j;
@@ -336,7 +337,7 @@ bool applies(DType dtype, const Shape& x, const Shape& weight, const Conv2dGeome
   const bool fits = onednn::own_loops_are_faster() && geometry.groups == 1 && x[1] == weight[1] &&
                     weight[0] > 0 && weight[0] % kLanes == 0 && weight[1] > 0 &&
                     weight[1] % kLanes == 0;
-  if (!fits || dtype == DType::kF64) return false;
+  if (!fits || (dtype != DType::kF32 && dtype != DType::kBF16)) return false;
   if (dtype == DType::kBF16 && gemm_pairs_loops().preferred) return true;
   // Windows of several adjacent taps share most of their pixels, which oneDNN uses.
   const bool apart = weight[2] * weight[3] == 1 || geometry.stride[0] > 1 || geometry.stride[1] > 1;
@@ -348,26 +349,18 @@ void conv2d_forward(const Array& given, const Array& given_weight, const Array& 
   const Array x = in_blocks_of_8(given);
   const Array weight = given_weight.contiguous();
   const Array bias = given_bias.defined() ? convert(dense(given_bias), DType::kF32) : given_bias;
-  if (x.dtype() == DType::kF32) {
-    results_of<FloatProducts, float>(x, weight, bias, geometry, relu, y);
-  } else if (gemm_pairs_loops().preferred) {
-    results_of<PairsProducts, std::uint16_t>(x, weight, bias, geometry, relu, y);
-  } else {
-    results_of<FloatProducts, std::uint16_t>(x, weight, bias, geometry, relu, y);
-  }
+  with_products(x.dtype(), [&]<class Products, class T>() {
+    results_of<Products, T>(x, weight, bias, geometry, relu, y);
+  });
 }
 
 void conv2d_backward_data(const Array& given, const Array& given_weight,
                           const Conv2dGeometry& geometry, Array& dx) {
   const Array dy = in_blocks_of_8(given);
   const Array weight = given_weight.contiguous();
-  if (dy.dtype() == DType::kF32) {
-    gradient_of_data<FloatProducts, float>(dy, weight, geometry, dx);
-  } else if (gemm_pairs_loops().preferred) {
-    gradient_of_data<PairsProducts, std::uint16_t>(dy, weight, geometry, dx);
-  } else {
-    gradient_of_data<FloatProducts, std::uint16_t>(dy, weight, geometry, dx);
-  }
+  with_products(dy.dtype(), [&]<class Products, class T>() {
+    gradient_of_data<Products, T>(dy, weight, geometry, dx);
+  });
 }
 
 }  // namespace weft::windows

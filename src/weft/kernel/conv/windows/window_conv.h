@@ -15,6 +15,7 @@
 //
 // Sources: windows as rows of a matrix ("im2col") are of Chellapilla, Puri, Simard, "High
 // performance convolutional neural networks for document processing", 2006, section 3.
+// Threads: the calling thread and the compute threads. Fails: never.
 #pragma once
 
 #include "weft/kernel/conv/conv.h"
@@ -25,7 +26,8 @@ namespace weft::windows {
 // group, and whole blocks of 8 channels on both sides.
 bool applies(DType dtype, const Shape& x, const Shape& weight, const Conv2dGeometry& geometry);
 
-// x, weight, bias and y are of one type, f32 or bf16; `y` and `dx` are in blocks of 8.
+// x [N, C, H, W], weight [O, C, kh, kw], bias [O] or undefined and y [N, O, H', W'] are of one
+// type, f32 or bf16; `y` and `dx` are in blocks of 8.
 void conv2d_forward(const Array& x, const Array& weight, const Array& bias,
                     const Conv2dGeometry& geometry, bool relu, Array& y);
 void conv2d_backward_data(const Array& dy, const Array& weight, const Conv2dGeometry& geometry,

@@ -1,7 +1,6 @@
 #include "weft/kernel/conv/windows/window_filters.h"
 
 #include <algorithm>
-#include <bit>
 #include <type_traits>
 #include <utility>
 
@@ -19,7 +18,7 @@ To converted(From value) {
   if constexpr (std::is_same_v<From, To>) {
     return value;
   } else {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
+    return in_f32(value);
   }
 }
 

@@ -139,4 +139,16 @@ struct PairsProducts {
   }
 };
 
+// Calls body of the products and the type of values in memory for arrays of `dtype`, f32 or bf16.
+template <class Body>
+void with_products(DType dtype, const Body& body) {
+  if (dtype == DType::kF32) {
+    body.template operator()<FloatProducts, float>();
+  } else if (gemm_pairs_loops().preferred) {
+    body.template operator()<PairsProducts, std::uint16_t>();
+  } else {
+    body.template operator()<FloatProducts, std::uint16_t>();
+  }
+}
+
 }  // namespace weft::windows

@@ -3,8 +3,9 @@
 // A tile of results that are side by side in one row of an image finds group by group at one
 // address and a step, as the "indirection buffer" of Dukhan, "The indirect convolution algorithm",
 // 2019, arXiv 1907.02129. Only groups that reach beyond the image are copied, with zeros beside it;
-// so are those of results that lie in several rows, and values that must be widened. For this
-// folder. Threads: one at a time.
+// so are those of results that lie in several rows, and values that must be widened.
+//
+// For this folder. Threads: one at a time.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // The gradient of filters: [value of a window, filter] = windows^T dy, summed over all results.
 #include <algorithm>
-#include <bit>
 #include <memory>
 
 #include "weft/base/parallel.h"
@@ -53,11 +52,6 @@ Range part_of(std::int64_t results, std::int64_t part) {
 template <class T>
 WindowGrid pixels_of(const BlockedImages<T>& images) {
   return {images.height, images.width, 1, {Pair(0)}};
-}
-
-inline float in_f32(float value) { return value; }
-inline float in_f32(std::uint16_t value) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
 }
 
 // dy of some results as panels, by way of rows.
@@ -258,13 +252,9 @@ void conv2d_backward_weights(const Array& given_x, const Array& given,
                              const Conv2dGeometry& geometry, const Conv2dWeightGradients& out) {
   const Array x = in_blocks_of_8(given_x);
   const Array g = in_blocks_of_8(given);
-  if (x.dtype() == DType::kF32) {
-    gradient_of_weights<FloatProducts, float>(x, g, geometry, out);
-  } else if (gemm_pairs_loops().preferred) {
-    gradient_of_weights<PairsProducts, std::uint16_t>(x, g, geometry, out);
-  } else {
-    gradient_of_weights<FloatProducts, std::uint16_t>(x, g, geometry, out);
-  }
+  with_products(x.dtype(), [&]<class Products, class T>() {
+    gradient_of_weights<Products, T>(x, g, geometry, out);
+  });
 }
 
 }  // namespace weft::windows

@@ -105,6 +105,12 @@ void for_each_run(std::int64_t rows, std::int64_t columns, const Range& results,
   }
 }
 
+// A value in f32; 16 bits are those of bf16.
+inline float in_f32(float value) { return value; }
+inline float in_f32(std::uint16_t value) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
+}
+
 // Copies a group, widened where the types differ.
 template <class From, class To>
 inline void copy_group(const From* from, To* to) {
@@ -112,7 +118,7 @@ inline void copy_group(const From* from, To* to) {
     __builtin_memcpy(to, from, kLanes * sizeof(To));
   } else {
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-      to[lane] = std::bit_cast<float>(static_cast<std::uint32_t>(from[lane]) << 16);
+      to[lane] = in_f32(from[lane]);
     }
   }
 }
