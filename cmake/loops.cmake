@@ -55,7 +55,9 @@ function(weft_loops folder)
       continue()
     endif()
     set(level -O3)
-    if(use STREQUAL "tests")
+    if(WEFT_SANITIZE)
+      set(level -O1 -fexpensive-optimizations)
+    elseif(use STREQUAL "tests")
       set(level -Os)
     endif()
     foreach(source ${ARG_SOURCES})
@@ -71,8 +73,10 @@ function(weft_loops folder)
         weft_isa_target("${features}" wanted)
         target_compile_definitions(${target} PRIVATE "WEFT_ISA_FEATURES=\"${wanted}\"" ${macros})
       endif()
-      # Loops are compiled in full in every build. Square roots that may set errno, and operations
-      # that may trap, are not computed several at a time; the bits are the same.
+      # Loops are compiled in full in every build but a sanitizer's, whose checks take -O3 four times
+      # as long to compile; what fuses multiply-adds is on there, too, so that the bits are the same.
+      # Square roots that may set errno, and operations that may trap, are not computed several at a
+      # time; the bits are the same.
       target_compile_options(${target} PRIVATE ${level} -fno-math-errno -fno-trapping-math
                                                -fopenmp-simd ${ARG_OPTIONS})
       target_sources(weft_${folder} PRIVATE $<TARGET_OBJECTS:${target}>)
