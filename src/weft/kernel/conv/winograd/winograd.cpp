@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "weft/array/launch_watch.h"
+#include "weft/base/parallel.h"
 #include "weft/kernel/conv/conv_onednn.h"
 #include "weft/kernel/conv/winograd/winograd_steps.h"
 #include "weft/kernel/core/onednn.h"
@@ -132,14 +133,52 @@ struct Forward {
   const Array& y;  // blocked
 };
 
+// What one thread, or all of them, work with on a group.
+template <class T>
+struct ForwardSpace {
+  ForwardSpace(const WinogradPlan& plan, const Chunks& chunks, std::int64_t most)
+      : tiles(plan.in_panels, most), results(chunks.size, most) {}
+
+  Matrices<T> tiles;
+  Matrices<float> results;
+};
+
+// Some panels of filters.
+template <class T>
+struct ForwardPanels {
+  const Matrices<T>& weights;
+  std::int64_t first;
+  std::int64_t count;
+};
+
+// `with_tiles`: the space does not have the group's tiles yet.
+template <class Image, class T>
+void forward_group(const Forward& work, const Group& group, const ForwardPanels<T>& panels,
+                   bool with_tiles, ForwardSpace<T>& space) {
+  const WinogradPlan& plan = work.plan;
+  const std::int64_t count = plan.tiles(group);
+  space.tiles.use_rows(count);
+  space.results.use_rows(count);
+  if (with_tiles) transform_inputs<Image>(plan, group, work.x, 0, plan.in_panels, space.tiles);
+  multiply(space.tiles, plan.in_panels, panels.weights, panels.count, count, space.results);
+  for_each_image(
+      plan, group, panels.count, [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
+        const std::int64_t into = panels.first + panel;
+        transforms<Image, float>().output(space.results.panel(panel, tile), plan.tiles_of(group),
+                                          {work.bias + into * kPanel, work.relu},
+                                          image_of<Image>(work.y, image), into);
+      });
+}
+
 template <class Image, class T>
 void forward_chunks(const Forward& work) {
   const WinogradPlan& plan = work.plan;
   const Chunks chunks(plan.out_panels, panel_bytes<T>(plan.in_panels));
-  const std::vector<Group> groups = plan.groups(chunks);
-  const std::int64_t most = most_tiles(plan, groups);
-  Matrices<T> tiles(plan.in_panels, most);
-  Matrices<float> results(chunks.size, most);
+  const Shares shares = plan.shares(chunks, thread_count());
+  std::vector<ForwardSpace<T>> spaces;
+  for (std::int64_t i = 0; i < shares.count; ++i) {
+    spaces.emplace_back(plan, chunks, most_tiles(plan, shares.groups));
+  }
   std::shared_ptr<const ForwardFilters> kept;
   if constexpr (std::is_same_v<T, float>) kept = forward_filters(plan, work.weight, chunks);
   const Matrices<T> made(kept != nullptr ? 0 : chunks.size, plan.in_panels * kPanel);
@@ -152,21 +191,16 @@ void forward_chunks(const Forward& work) {
       if (kept != nullptr) weights = &(*kept)[static_cast<std::size_t>(chunk)];
     }
     if (weights == &made) transform_weights(filters_by_output(work.weight), first, panels, made);
-    for (const Group& group : groups) {
-      const std::int64_t count = plan.tiles(group);
-      tiles.use_rows(count);
-      results.use_rows(count);
-      if (chunk == 0 || groups.size() > 1) {
-        transform_inputs<Image>(plan, group, work.x, 0, plan.in_panels, tiles);
+    const bool with_tiles = chunk == 0 || shares.groups.size() > 1;
+    parallel_for(shares.count, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        for (std::int64_t g = shares.first(i); g < shares.first(i + 1); ++g) {
+          forward_group<Image, T>(work, shares.groups[static_cast<std::size_t>(g)],
+                                  {*weights, first, panels}, with_tiles,
+                                  spaces[static_cast<std::size_t>(i)]);
+        }
       }
-      multiply(tiles, plan.in_panels, *weights, panels, count, results);
-      for_each_image(
-          plan, group, panels, [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
-            transforms<Image, float>().output(results.panel(panel, tile), plan.tiles_of(group),
-                                              {work.bias + (first + panel) * kPanel, work.relu},
-                                              image_of<Image>(work.y, image), first + panel);
-          });
-    }
+    });
   }
 }
 

@@ -10,7 +10,8 @@
 // processor multiplies pairs of bf16 and both sides have 32 channels or more, transformed tiles and
 // filters are rounded to it, which costs about 1 % of a result's size (the root of the mean
 // square). Sums are f32, and results are rounded once. Deterministic: the same bits for any thread
-// count; the grouping of work depends on shapes alone.
+// count: sums of weight gradients go through groups that depend on shapes alone, and a result of a
+// forward pass depends on its own tile only.
 #pragma once
 
 #include "weft/kernel/conv/conv.h"

@@ -1,5 +1,5 @@
 // WinogradPlan: the sizes of one convolution by minimal filtering, and how its work is cut into
-// groups of tiles and chunks of filters. For winograd.cpp.
+// groups of tiles, chunks of filters and shares of threads. For winograd.cpp.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +18,8 @@ inline constexpr std::int64_t kChunkBytes = 5 << 20;
 inline constexpr std::int64_t kGroupTiles = 128;
 // The same where the filters come in chunks and each chunk would transform the tiles again.
 inline constexpr std::int64_t kGroupTilesOfChunks = 512;
+// Tiles below which a thread gets no groups of its own.
+inline constexpr std::int64_t kShareTiles = 16;
 // Depth of one product: 16 KiB of a panel of filters of T stay in the first-level cache.
 template <class T>
 inline constexpr std::int64_t kDepth = 1024 / static_cast<std::int64_t>(sizeof(T));
@@ -30,6 +32,18 @@ struct Group {
   std::int64_t images;
   std::int64_t first_row;
   std::int64_t rows;
+};
+
+// Groups and who takes them. With several shares each is one thread's: it finds what it transformed
+// in its own cache. All threads together take the groups of a single share, one after the other,
+// and read half of what the others wrote, which is slow where they have no cache in common.
+struct Shares {
+  std::int64_t first(std::int64_t share) const {
+    return static_cast<std::int64_t>(groups.size()) * share / count;
+  }
+
+  std::vector<Group> groups;
+  std::int64_t count;
 };
 
 // Panels cut into chunks of about equal size.
@@ -72,7 +86,7 @@ struct WinogradPlan {
   std::vector<Group> groups(std::int64_t tiles) const {
     std::vector<Group> result;
     const std::int64_t each = down * across;
-    if (each > 2 * tiles) {
+    if (each >= 2 * tiles) {
       const std::int64_t bands = up(down, std::max<std::int64_t>(1, tiles / across));
       const std::int64_t rows = up(down, bands);
       for (std::int64_t image = 0; image < x[0]; ++image) {
@@ -87,6 +101,28 @@ struct WinogradPlan {
     for (std::int64_t image = 0; image < x[0]; image += images) {
       result.push_back({image, std::min(images, x[0] - image), 0, down});
     }
+    return result;
+  }
+  // The same in shares for so many threads, of a pass whose groups do not depend on each other.
+  Shares shares(const Chunks& chunks, std::int64_t threads) const {
+    const std::int64_t share = x[0] * down * across / threads;
+    const std::int64_t most = std::min(share, kGroupTiles);
+    // A thread of a share reads all filters for each of its groups, C O values beside the (C + O)
+    // of each tile, half of which it would otherwise read from another thread, at a higher price.
+    const bool pays = 3 * most * (in_panels + out_panels) >= 2 * kPanel * in_panels * out_panels;
+    if (threads == 1 || chunks.count > 1 || share < kShareTiles || !pays)
+      return {groups(chunks), 1};
+    Shares result{groups(most), threads};
+    std::int64_t largest = 0;
+    for (std::int64_t i = 0; i < threads; ++i) {
+      std::int64_t size = 0;
+      for (std::int64_t g = result.first(i); g < result.first(i + 1); ++g) {
+        size += tiles(result.groups[static_cast<std::size_t>(g)]);
+      }
+      largest = std::max(largest, size);
+    }
+    // A fifth of the time at most is lost by waiting for the thread that has most.
+    if (largest > share + share / 4) return {groups(chunks), 1};
     return result;
   }
   std::int64_t tiles(const Group& group) const { return group.images * group.rows * across; }
