@@ -83,7 +83,9 @@ class Workspace {
 template <class Solver, class Problem, class Out>
 void solve(const Problem& p, const Out& out) {
   if (p.width == 0 || p.batch * p.kv_heads == 0) return;
-  parallel_for(p.batch * p.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t products = p.group() * p.queries * p.keys * p.width;
+  const std::int64_t grain = 1 + kAttentionGrainProducts / std::max<std::int64_t>(products, 1);
+  parallel_for(p.batch * p.kv_heads, grain, [&](std::int64_t begin, std::int64_t end) {
     Solver solver(p, out);
     for (std::int64_t item = begin; item < end; ++item) {
       solver.kv_head(item / p.kv_heads, item % p.kv_heads);

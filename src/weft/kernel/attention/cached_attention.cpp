@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weft/array/launch.h"
+#include "weft/base/parallel.h"
 #include "weft/kernel/attention/attention_problem.h"
 
 namespace weft {
@@ -17,23 +18,29 @@ Heads<float> room_heads(Array& room) {
   return {room.data<float>(), room.dim(1) * head_step, width, head_step};
 }
 
-// Copies new tokens [B, T, kv_heads, D] of texts [first, first + B) behind the `count` that are
-// there.
-void append_tokens(const Array& from, std::int64_t first, Array& room, std::int64_t count) {
+// Texts [first, first + count) of one cache; the first is text `row` of the new tokens.
+struct Texts {
+  std::int64_t first;
+  std::int64_t count;
+  std::int64_t row;
+};
+
+// Copies new tokens [B, T, kv_heads, D] behind the `cached` that are there.
+void append_tokens(const Array& from, const Texts& texts, Array& room, std::int64_t cached) {
   const Heads<const float> source = heads_of<float>(from);
   const Heads<float> to = room_heads(room);
   const std::int64_t width = from.dim(3);
-  for (std::int64_t b = 0; b < room.dim(0); ++b) {
+  for (std::int64_t b = 0; b < texts.count; ++b) {
     for (std::int64_t t = 0; t < from.dim(1); ++t) {
       for (std::int64_t head = 0; head < from.dim(2); ++head) {
-        std::copy_n(source.at(first + b, head, t), width, to.at(b, head, count + t));
+        std::copy_n(source.at(texts.row + b, head, t), width,
+                    to.at(texts.first + b, head, cached + t));
       }
     }
   }
 }
 
-// The texts of one cache: rows [first, first + the room's batch) of q and y.
-void attend_texts(const Array& q, std::int64_t first, Array& keys, Array& values,
+void attend_texts(const Array& q, const Texts& texts, Array& keys, Array& values,
                   std::int64_t cached, Array& y) {
   AttentionRun run;
   run.causal = true;
@@ -43,12 +50,13 @@ void attend_texts(const Array& q, std::int64_t first, Array& keys, Array& values
   const Heads<float> k = room_heads(keys);
   const Heads<float> v = room_heads(values);
   AttentionProblem<float> problem{
-      run, {keys.dim(0), q.dim(2), keys.dim(1), q.dim(1), cached + q.dim(1), q.dim(3)}};
-  problem.q = {queries.at(first, 0, 0), queries.batch_step, queries.token_step, queries.head_step};
-  problem.k = {k.data, k.batch_step, k.token_step, k.head_step};
-  problem.v = {v.data, v.batch_step, v.token_step, v.head_step};
+      run, {texts.count, q.dim(2), keys.dim(1), q.dim(1), cached + q.dim(1), q.dim(3)}};
+  problem.q = {queries.at(texts.row, 0, 0), queries.batch_step, queries.token_step,
+               queries.head_step};
+  problem.k = {k.at(texts.first, 0, 0), k.batch_step, k.token_step, k.head_step};
+  problem.v = {v.at(texts.first, 0, 0), v.batch_step, v.token_step, v.head_step};
   const std::int64_t row = y.dim(2);
-  solve_attention(problem, AttentionOutputs<float>{{y.data<float>() + first * y.dim(1) * row,
+  solve_attention(problem, AttentionOutputs<float>{{y.data<float>() + texts.row * y.dim(1) * row,
                                                     y.dim(1) * row, row, q.dim(3)},
                                                    nullptr});
 }
@@ -61,19 +69,34 @@ double pair_flops(const Array& q, std::int64_t texts, std::int64_t cached) {
 }
 
 // The inputs are q, k, v and the keys and values of each cache, the outputs y and these again.
-// `cached`: the tokens of each cache before the launch.
+// `cached`: the tokens of each cache before the launch. A thread appends the tokens of the texts
+// that it attends to, so that their keys and values stay in its cache.
 void attend_all(LaunchArrays in, LaunchArrays out, std::span<const std::int64_t> cached) {
-  std::int64_t first = 0;
+  const Array& q = in[0];
+  double flops = 0.0;
   for (std::size_t i = 0; i < cached.size(); ++i) {
-    const int at = static_cast<int>(2 * i);
-    Array& keys = out[1 + at];
-    Array& values = out[2 + at];
-    launch_flops(pair_flops(in[0], keys.dim(0), cached[i]));
-    append_tokens(in[1], first, keys, cached[i]);
-    append_tokens(in[2], first, values, cached[i]);
-    attend_texts(in[0], first, keys, values, cached[i], out[0]);
-    first += keys.dim(0);
+    flops += pair_flops(q, out[1 + static_cast<int>(2 * i)].dim(0), cached[i]);
   }
+  launch_flops(flops);
+  const std::int64_t texts = q.dim(0);
+  const auto products = static_cast<std::int64_t>(flops / 4.0) / std::max<std::int64_t>(texts, 1);
+  const std::int64_t grain = 1 + kAttentionGrainProducts / std::max<std::int64_t>(products, 1);
+  parallel_for(texts, grain, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t row = 0;  // the first text of the cache
+    for (std::size_t i = 0; i < cached.size(); ++i) {
+      const int at = static_cast<int>(2 * i);
+      Array& keys = out[1 + at];
+      Array& values = out[2 + at];
+      const std::int64_t first = std::max(begin - row, std::int64_t{0});
+      const std::int64_t count = std::min(end - row, keys.dim(0)) - first;
+      const Texts some{first, count, row + first};
+      row += keys.dim(0);
+      if (count <= 0) continue;
+      append_tokens(in[1], some, keys, cached[i]);
+      append_tokens(in[2], some, values, cached[i]);
+      attend_texts(q, some, keys, values, cached[i], out[0]);
+    }
+  });
 }
 
 }  // namespace

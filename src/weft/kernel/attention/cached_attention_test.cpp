@@ -50,8 +50,16 @@ void expect_appended(const Array& room, const Array& all) {
 }
 
 const std::vector<Sizes> kSizes = {
-    {1, 4, 4, 60, 1, 32}, {1, 4, 2, 0, 1, 16}, {2, 6, 2, 200, 1, 64}, {1, 3, 1, 17, 5, 8},
-    {3, 2, 2, 0, 30, 32}, {1, 2, 2, 9, 2, 17}, {2, 2, 1, 5, 0, 16}};
+    {1, 4, 4, 60, 1, 32},
+    {1, 4, 2, 0, 1, 16},
+    {2, 6, 2, 200, 1, 64},
+    {1, 3, 1, 17, 5, 8},
+    {3, 2, 2, 0, 30, 32},
+    {1, 2, 2, 9, 2, 17},
+    {2, 2, 1, 5, 0, 16},
+    // Enough work for several threads: a few texts each, or a few heads of one text.
+    {7, 4, 2, 300, 1, 64},
+    {1, 8, 4, 600, 1, 64}};
 
 TEST(CachedAttention, GivesTheBitsOfTheWholeAndAppends) {
   for (const int threads : {1, 3}) {
@@ -83,17 +91,17 @@ TEST(CachedAttention, GivesTheBitsOfTheWholeAndAppends) {
   set_thread_count(1);
 }
 
-TEST(CachedAttention, TextsOfSeveralLengthsHaveTheBitsOfEachAlone) {
-  const std::vector<std::int64_t> cached = {7, 0, 40, 3};
+void expect_bits_of_each_alone(const std::vector<std::int64_t>& cached) {
   const auto texts = static_cast<std::int64_t>(cached.size());
-  const Array q = random_array({texts, 2, 4, 16}, 1);
-  const Array k = random_array({texts, 2, 2, 16}, 2);
-  const Array v = random_array({texts, 2, 2, 16}, 3);
+  const std::int64_t capacity = *std::max_element(cached.begin(), cached.end()) + 8;
+  const Array q = random_array({texts, 2, 4, 64}, 1);
+  const Array k = random_array({texts, 2, 2, 64}, 2);
+  const Array v = random_array({texts, 2, 2, 64}, 3);
   std::vector<Array> rooms;
   std::vector<Array> alone;
   for (std::size_t i = 0; i < cached.size(); ++i) {
     for (const std::uint64_t seed : {4U, 5U}) {
-      rooms.push_back(random_array({1, 2, 48, 16}, seed + 2 * i));
+      rooms.push_back(random_array({1, 2, capacity, 64}, seed + 2 * i));
       alone.push_back(rooms.back().clone());
     }
   }
@@ -111,6 +119,15 @@ TEST(CachedAttention, TextsOfSeveralLengthsHaveTheBitsOfEachAlone) {
     EXPECT_EQ(rooms[2 * at].to_vector<float>(), alone[2 * at].to_vector<float>()) << i;
     EXPECT_EQ(rooms[2 * at + 1].to_vector<float>(), alone[2 * at + 1].to_vector<float>()) << i;
   }
+}
+
+TEST(CachedAttention, TextsOfSeveralLengthsHaveTheBitsOfEachAlone) {
+  for (const int threads : {1, 3}) {
+    set_thread_count(threads);
+    expect_bits_of_each_alone({7, 0, 40, 3});
+    expect_bits_of_each_alone({700, 0, 400, 3, 650});
+  }
+  set_thread_count(1);
 }
 
 }  // namespace
