@@ -13,7 +13,7 @@
 namespace weft {
 
 // Products of a query's and a key's values for which a second thread is worth waking.
-inline constexpr std::int64_t kAttentionGrainProducts = 64 * 1024;
+inline constexpr std::int64_t kAttentionGrainProducts = 16 * 1024;
 
 // [B, tokens, heads, D] with dense D.
 template <class T>
