@@ -20,6 +20,8 @@ inline constexpr std::int64_t kGroupTiles = 128;
 inline constexpr std::int64_t kGroupTilesOfChunks = 512;
 // Tiles below which a thread gets no groups of its own.
 inline constexpr std::int64_t kShareTiles = 16;
+// Transformed tiles and results of such a group: a core's part of a third-level cache.
+inline constexpr std::int64_t kShareBytes = 4 << 20;
 // Depth of one product: 16 KiB of a panel of filters of T stay in the first-level cache.
 template <class T>
 inline constexpr std::int64_t kDepth = 1024 / static_cast<std::int64_t>(sizeof(T));
@@ -106,12 +108,13 @@ struct WinogradPlan {
   // The same in shares for so many threads, of a pass whose groups do not depend on each other.
   Shares shares(const Chunks& chunks, std::int64_t threads) const {
     const std::int64_t share = x[0] * down * across / threads;
-    const std::int64_t most = std::min(share, kGroupTiles);
+    const std::int64_t tile_bytes =
+        kWinogradPositions * (in_panels + out_panels) * kPanel * std::int64_t{sizeof(float)};
+    const std::int64_t most = std::min({share, kGroupTiles, kShareBytes / tile_bytes});
     // A thread of a share reads all filters for each of its groups, C O values beside the (C + O)
     // of each tile, half of which it would otherwise read from another thread, at a higher price.
     const bool pays = 3 * most * (in_panels + out_panels) >= 2 * kPanel * in_panels * out_panels;
-    if (threads == 1 || chunks.count > 1 || share < kShareTiles || !pays)
-      return {groups(chunks), 1};
+    if (threads == 1 || chunks.count > 1 || most < kShareTiles || !pays) return {groups(chunks), 1};
     Shares result{groups(most), threads};
     std::int64_t largest = 0;
     for (std::int64_t i = 0; i < threads; ++i) {
