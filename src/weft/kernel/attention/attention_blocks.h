@@ -84,7 +84,7 @@ template <class Solver, class Problem, class Out>
 void solve(const Problem& p, const Out& out) {
   if (p.width == 0 || p.batch * p.kv_heads == 0) return;
   const std::int64_t products = p.group() * p.queries * p.keys * p.width;
-  const std::int64_t grain = 1 + kAttentionGrainProducts / std::max<std::int64_t>(products, 1);
+  const std::int64_t grain = attention_grain(products);
   parallel_for(p.batch * p.kv_heads, grain, [&](std::int64_t begin, std::int64_t end) {
     Solver solver(p, out);
     for (std::int64_t item = begin; item < end; ++item) {

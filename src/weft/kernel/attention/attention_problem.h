@@ -12,8 +12,11 @@
 
 namespace weft {
 
-// Products of a query's and a key's values for which a second thread is worth waking.
-inline constexpr std::int64_t kAttentionGrainProducts = 16 * 1024;
+// Texts or heads of so many products of a query's and a key's values each that are worth a thread.
+inline std::int64_t attention_grain(std::int64_t products) {
+  constexpr std::int64_t kWorthwhile = 16 * 1024;
+  return 1 + kWorthwhile / std::max<std::int64_t>(products, 1);
+}
 
 // [B, tokens, heads, D] with dense D.
 template <class T>

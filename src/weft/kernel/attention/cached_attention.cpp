@@ -80,8 +80,7 @@ void attend_all(LaunchArrays in, LaunchArrays out, std::span<const std::int64_t>
   launch_flops(flops);
   const std::int64_t texts = q.dim(0);
   const auto products = static_cast<std::int64_t>(flops / 4.0) / std::max<std::int64_t>(texts, 1);
-  const std::int64_t grain = 1 + kAttentionGrainProducts / std::max<std::int64_t>(products, 1);
-  parallel_for(texts, grain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(texts, attention_grain(products), [&](std::int64_t begin, std::int64_t end) {
     std::int64_t row = 0;  // the first text of the cache
     for (std::size_t i = 0; i < cached.size(); ++i) {
       const int at = static_cast<int>(2 * i);

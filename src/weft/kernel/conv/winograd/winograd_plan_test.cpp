@@ -82,6 +82,15 @@ TEST(WinogradPlan, SharesHaveEachRowOfTilesOnceAndAboutAsMany) {
   }
 }
 
+// Whole images make a group up to twice as large as was asked for.
+TEST(WinogradPlan, SharesTakeLittleMemoryForEachThread) {
+  const WinogradPlan plan = plan_of({64, 64, 560, 8, 8});
+  const Shares shares = plan.shares(chunks_of(plan), 2);
+  ASSERT_EQ(shares.count, 2);
+  const std::int64_t tile = kWinogradPositions * (plan.in_panels + plan.out_panels) * kPanel * 4;
+  for (const Group& group : shares.groups) EXPECT_LE(plan.tiles(group) * tile, 2 * kShareBytes);
+}
+
 TEST(WinogradPlan, ThreadsShareGroupsWhereFiltersAreLargeOrTilesFew) {
   const auto shares_of = [](const PlanCase& c, std::int64_t threads) {
     const WinogradPlan plan = plan_of(c);
