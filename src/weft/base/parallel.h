@@ -27,7 +27,8 @@ void parallel_team(std::int64_t threads, TeamBody call, void* body);
 }  // namespace internal
 
 // Calls body(begin, end) on disjoint ranges that cover [0, size). Ranges hold at least `grain`
-// indexes, so that small work stays on the calling thread. The body must not throw.
+// indexes, so that small work stays on the calling thread. Throws what a body throws, the first of
+// several, when all parts have ended.
 template <class Body>
 void parallel_for(std::int64_t size, std::int64_t grain, Body&& body) {
   using Plain = std::remove_reference_t<Body>;

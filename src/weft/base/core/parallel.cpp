@@ -4,11 +4,13 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <omp.h>
@@ -123,48 +125,49 @@ class ComputePool {
   bool enter() { return !at_work && !busy_.test_and_set(std::memory_order_acquire); }
   void leave() { busy_.clear(std::memory_order_release); }
 
-  // REQUIRES: enter(), for both.
-  void run(std::int64_t size, std::int64_t parts, internal::RangeBody call, void* body) {
-    job_.size = size;
-    job_.parts = parts;
-    job_.call = call;
-    job_.body = body;
-    job_.is_team = false;
-    const std::uint32_t token = offer(parts);
+  // REQUIRES: enter(), for both. Returns the first exception of a part, when all have ended.
+  std::exception_ptr run(std::int64_t size, std::int64_t parts, internal::RangeBody call,
+                         void* body) {
+    const auto begin_of = [&](std::int64_t part) { return size * part / parts; };
+    start();
+    for (std::int64_t part = 1; part < parts; ++part) {
+      offer(part, {call, body, begin_of(part), begin_of(part + 1), false});
+    }
     std::uint32_t theirs = 0;
     {
       const AtWork here;
-      run_part(0);
+      compute({call, body, 0, begin_of(1), false});
       for (std::int64_t part = parts - 1; part > 0; --part) {
-        if (take(part, token)) {
-          run_part(part);
+        if (take(part)) {
+          compute({call, body, begin_of(part), begin_of(part + 1), false});
         } else {
           ++theirs;
         }
       }
     }
-    wait_until(job_.done, [theirs](std::uint32_t done) { return done == theirs; });
+    finish(theirs);
+    if (!job_.failed.load(std::memory_order_relaxed)) return nullptr;
+    job_.failed.store(false, std::memory_order_relaxed);
+    return std::exchange(job_.error, nullptr);
   }
 
   // Those that do not come within kSpin have no part.
   void run_team(std::int64_t threads, internal::TeamBody call, void* body) {
-    job_.call = call;
-    job_.body = body;
-    job_.is_team = true;
     job_.joined.store(1, std::memory_order_relaxed);
     job_.team.store(0, std::memory_order_relaxed);
-    const std::uint32_t token = offer(threads);
+    start();
+    for (std::int64_t part = 1; part < threads; ++part) offer(part, {call, body, 0, 0, true});
     const auto wanted = static_cast<std::uint32_t>(threads);
     spin_until([&] { return job_.joined.load(std::memory_order_relaxed) == wanted; });
     std::uint32_t parts = wanted;
     for (std::int64_t part = threads - 1; part > 0; --part) {
-      if (take(part, token)) --parts;
+      if (take(part)) --parts;
     }
     job_.barrier.open(parts);
     job_.team.store(parts, std::memory_order_release);
     job_.team.notify_all();
-    run_team_part(0, parts);
-    wait_until(job_.done, [parts](std::uint32_t done) { return done == parts - 1; });
+    run_team_part({call, body, 0, parts, true});
+    finish(parts - 1);
   }
 
   // As many parts as there are threads for, of those that are wanted.
@@ -178,23 +181,30 @@ class ComputePool {
   }
 
  private:
-  // In a line of memory of its own.
-  struct alignas(64) Offer {
-    // The job of which this worker may take its part; 0: none.
-    std::atomic<std::uint32_t> token{0};
-  };
-  struct Job {
-    std::int64_t size = 0;
-    std::int64_t parts = 0;
+  struct Part {
     internal::RangeBody call = nullptr;  // a TeamBody is the same type
     void* body = nullptr;
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
     bool is_team = false;
-    // Parts that workers have done.
+  };
+  // With all that its worker needs in one line of memory, which is one journey from core to core.
+  struct alignas(64) Offer {
+    // The job of which this worker may take the part; 0: none.
+    std::atomic<std::uint32_t> token{0};
+    Part part;
+  };
+  static_assert(sizeof(Offer) == 64);
+  // In a line that the caller only reads, but for teams.
+  struct alignas(64) Job {
+    // Parts that workers have done, of all jobs.
     std::atomic<std::uint32_t> done{0};
     // The threads of a team that have come, and how many it has once that is known.
     std::atomic<std::uint32_t> joined{0};
     std::atomic<std::uint32_t> team{0};
     Barrier barrier;
+    std::atomic<bool> failed{false};
+    std::exception_ptr error;  // of the part that set `failed`
   };
 
   // A worker gets no signals, which are for the program's own threads.
@@ -205,8 +215,7 @@ class ComputePool {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-      const auto part = static_cast<std::int64_t>(offers_.size()) + 1;
-      std::thread([this, part, from = made.get()] { work(part, *from); }).detach();
+      std::thread([this, from = made.get()] { work(*from); }).detach();
     } catch (...) {
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
       throw;
@@ -215,61 +224,75 @@ class ComputePool {
     offers_.push_back(std::move(made));
   }
 
-  std::uint32_t offer(std::int64_t parts) {
-    job_.done.store(0, std::memory_order_relaxed);
+  void start() {
     if (++token_ == 0) ++token_;
-    for (std::int64_t part = 1; part < parts; ++part) {
-      std::atomic<std::uint32_t>& token = offers_[static_cast<std::size_t>(part - 1)]->token;
-      token.store(token_, std::memory_order_release);
-      token.notify_one();
-    }
-    return token_;
+  }
+  // Waits until workers have done so many parts of the job.
+  void finish(std::uint32_t parts) {
+    done_before_ += parts;
+    wait_until(job_.done, [this](std::uint32_t done) { return done == done_before_; });
+  }
+
+  void offer(std::int64_t part, const Part& what) {
+    Offer& to = *offers_[static_cast<std::size_t>(part - 1)];
+    to.part = what;
+    to.token.store(token_, std::memory_order_release);
+    to.token.notify_one();
   }
 
   // Whether the part was still on offer.
-  bool take(std::int64_t part, std::uint32_t token) {
+  bool take(std::int64_t part) {
+    std::uint32_t token = token_;
     return offers_[static_cast<std::size_t>(part - 1)]->token.compare_exchange_strong(
         token, 0, std::memory_order_acq_rel);
   }
 
-  void run_part(std::int64_t part) {
-    job_.call(job_.body, job_.size * part / job_.parts, job_.size * (part + 1) / job_.parts);
+  void compute(const Part& part) {
+    try {
+      part.call(part.body, part.begin, part.end);
+    } catch (...) {
+      if (!job_.failed.exchange(true)) job_.error = std::current_exception();
+    }
   }
 
-  void work(std::int64_t part, Offer& from) {
+  void work(Offer& from) {
     for (;;) {
       wait_until(from.token, [](std::uint32_t token) { return token != 0; });
       std::uint32_t token = from.token.load(std::memory_order_acquire);
       if (token == 0 || !from.token.compare_exchange_strong(token, 0, std::memory_order_acq_rel)) {
         continue;  // the caller has taken it
       }
-      if (job_.is_team) {
-        join_team();
+      const Part part = from.part;
+      if (part.is_team) {
+        join_team(part);
       } else {
         const AtWork here;
-        run_part(part);
+        compute(part);
       }
       job_.done.fetch_add(1, std::memory_order_release);
       job_.done.notify_one();
     }
   }
 
-  void join_team() {
-    const std::uint32_t part = job_.joined.fetch_add(1, std::memory_order_relaxed);
+  void join_team(Part part) {
+    part.begin = job_.joined.fetch_add(1, std::memory_order_relaxed);
     wait_until(job_.team, [](std::uint32_t parts) { return parts != 0; });
-    run_team_part(part, job_.team.load(std::memory_order_relaxed));
+    part.end = job_.team.load(std::memory_order_relaxed);
+    run_team_part(part);
   }
 
-  void run_team_part(std::int64_t part, std::int64_t parts) {
+  // Part `begin` of `end`.
+  void run_team_part(const Part& part) {
     const AtWork here;
-    team = parts > 1 ? &job_.barrier : nullptr;
-    job_.call(job_.body, part, parts);
+    team = part.end > 1 ? &job_.barrier : nullptr;
+    part.call(part.body, part.begin, part.end);
     team = nullptr;
   }
 
   std::atomic_flag busy_;
   Job job_;
   std::uint32_t token_ = 0;
+  std::uint32_t done_before_ = 0;  // parts that workers have done, or will have after this job
   std::vector<std::unique_ptr<Offer>> offers_;
 };
 
@@ -319,8 +342,9 @@ void parallel_ranges(std::int64_t size, std::int64_t grain, RangeBody call, void
     return;
   }
   parts = pool().grow(parts);
-  pool().run(size, parts, call, body);
+  const std::exception_ptr error = pool().run(size, parts, call, body);
   pool().leave();
+  if (error != nullptr) std::rethrow_exception(error);
 }
 
 void parallel_team(std::int64_t threads, TeamBody call, void* body) {

@@ -4,8 +4,10 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <new>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -79,6 +81,39 @@ TEST(ParallelFor, ABodyOfAPartAndAnotherThreadComputeAllByThemselves) {
 }
 
 // A primitive of oneDNN that was made for one thread is run in a part.
+// For instance that of memory which there is not: whatever thread has the part, the caller gets it,
+// and no part is under way any more.
+TEST(ParallelFor, AnExceptionOfAPartReachesTheCaller) {
+  for (const int threads : {1, 2, 3}) {
+    set_thread_count(threads);
+    for (std::int64_t bad = 0; bad < threads; ++bad) {
+      for (int again = 0; again < 20; ++again) {
+        Atomic<int> parts{0};
+        const auto body = [&](std::int64_t begin, std::int64_t end) {
+          const bool throws = begin <= bad && bad < end;
+          if (!throws) std::this_thread::sleep_for(std::chrono::microseconds(again * 10));
+          ++parts;
+          if (throws) throw std::out_of_range("part " + std::to_string(bad));
+        };
+        try {
+          parallel_for(threads, 1, body);
+          FAIL() << "nothing was thrown";
+        } catch (const std::out_of_range& error) {
+          EXPECT_EQ(error.what(), "part " + std::to_string(bad));
+        }
+        EXPECT_EQ(parts.load(), threads);
+      }
+    }
+    // All parts may fail; the next call knows nothing of it.
+    const auto fails = [](std::int64_t, std::int64_t) { throw std::bad_alloc(); };
+    EXPECT_THROW(parallel_for(threads, 1, fails), std::bad_alloc);
+    Atomic<int> parts{0};
+    parallel_for(threads, 1, [&](std::int64_t, std::int64_t) { ++parts; });
+    EXPECT_EQ(parts.load(), threads);
+  }
+  set_thread_count(1);
+}
+
 TEST(ParallelFor, OpenMpHasOneThreadWithinParts) {
   set_thread_count(3);
   const int outside = omp_get_max_threads();
