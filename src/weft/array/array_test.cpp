@@ -316,6 +316,39 @@ TEST(Storage, is_aligned_and_reused) {
   EXPECT_EQ(Storage::allocate(100'000)->data(), first);
 }
 
+TEST(Storage, a_thread_gets_its_own_blocks_back) {
+  constexpr std::size_t kBytes = 100'000;
+  Storage::trim_pool();
+  auto mine = Storage::allocate(kBytes);
+  const void* const my_block = mine->data();
+  const void* their_block = nullptr;
+  const void* their_next = nullptr;
+  Atomic<int> turn{0};
+  Thread other([&] {
+    auto theirs = Storage::allocate(kBytes);
+    their_block = theirs->data();
+    turn.store(1);
+    turn.notify_all();
+    turn.wait(1);
+    // Given after this thread's block, and so the one that any other thread would get.
+    theirs.reset();
+    their_next = Storage::allocate(kBytes)->data();
+    turn.store(3);
+    turn.notify_all();
+  });
+  turn.wait(0);
+  mine.reset();
+  turn.store(2);
+  turn.notify_all();
+  turn.wait(2);
+  EXPECT_EQ(their_next, their_block);
+  EXPECT_EQ(Storage::allocate(kBytes)->data(), my_block);
+  // Another thread's block is better than none.
+  mine = Storage::allocate(kBytes);
+  EXPECT_EQ(mine->data(), my_block);
+  EXPECT_EQ(Storage::allocate(kBytes)->data(), their_block);
+}
+
 TEST(Storage, the_pool_keeps_no_more_than_was_in_use) {
   constexpr std::size_t kBlock = std::size_t{8} << 20;
   Storage::trim_pool();
