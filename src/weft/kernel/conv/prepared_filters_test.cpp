@@ -31,6 +31,7 @@ const std::vector<Case> kCases = {
     {{1, 16, 40, 40}, {24, 16, 3, 3}, {.stride = {2, 2}}},  // many: packed, or reordered
     {{1, 16, 40, 40}, {24, 16, 5, 5}, {}},                  // reordered
     {{2, 3, 9, 9}, {8, 3, 3, 3}, {.stride = {2, 2}}},
+    {{1, 3, 21, 9}, {40, 3, 3, 3}, {.padding = {1, 1}}},  // the first layer: packed
     {{3, 8, 6, 6}, {8, 8, 1, 1}, {}},
 };
 

@@ -29,6 +29,7 @@ enum class WeightForm : std::uint8_t {
   kWinogradFilters,  // kernel/conv
   kOnednnOrder,
   kWindowPanels,
+  kFirstLayerPanels,
   kNormalizedFilters,  // op/conv
 };
 

@@ -21,6 +21,7 @@ using namespace pool_windows;  // NOLINT(google-build-using-namespace)
 struct PoolPlanes {
   Plane in;
   Plane out;
+  std::int64_t blocks;  // of channels, each a plane of every image
   std::int64_t count;
   std::int64_t in_size() const { return in.height * in.width; }
   std::int64_t out_size() const { return out.height * out.width; }
@@ -28,7 +29,7 @@ struct PoolPlanes {
 
 PoolPlanes planes_of(const Shape& x, const Shape& y, std::int64_t block) {
   const std::int64_t blocks = (x[1] + block - 1) / block;
-  return {{x[2], x[3]}, {y[2], y[3]}, x[0] * blocks};
+  return {{x[2], x[3]}, {y[2], y[3]}, blocks, x[0] * blocks};
 }
 
 template <class Body>
@@ -36,6 +37,30 @@ void for_each_pool_plane(const PoolPlanes& planes, Body body) {
   const std::int64_t grain = 1 + 16384 / std::max<std::int64_t>(1, planes.in_size());
   parallel_for(planes.count, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t plane = begin; plane < end; ++plane) body(plane);
+  });
+}
+
+// Calls body(plane, first row, behind the last) for rows of results that cover all planes. A thread
+// has the same rows of all blocks of an image, as in a convolution, whose results it then finds in
+// its own cache; the next convolution takes them over likewise.
+template <class Body>
+void for_each_pool_band(const PoolPlanes& planes, std::int64_t lanes, Body body) {
+  constexpr std::int64_t kGrainValues = 16 * 1024;
+  const std::int64_t height = planes.out.height;
+  const std::int64_t row_values =
+      planes.blocks * lanes * planes.in_size() / std::max<std::int64_t>(1, height);
+  const std::int64_t grain = 1 + kGrainValues / std::max<std::int64_t>(1, row_values);
+  const std::int64_t rows = planes.count / std::max<std::int64_t>(1, planes.blocks) * height;
+  parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    while (begin < end) {
+      const std::int64_t image = begin / height;
+      const std::int64_t first = begin - image * height;
+      const std::int64_t last = std::min(end - image * height, height);
+      for (std::int64_t block = 0; block < planes.blocks; ++block) {
+        body(image * planes.blocks + block, first, last);
+      }
+      begin = image * height + last;
+    }
   });
 }
 
@@ -65,9 +90,26 @@ bool small_window(const Pool2dGeometry& geometry) {
 }
 
 PoolPlane pool_plane(const PoolPlanes& planes, std::int64_t lanes, const Pool2dGeometry& g) {
-  return {lanes,       planes.in.height, planes.in.width, planes.out.height, planes.out.width,
-          g.kernel[0], g.kernel[1],      g.stride[0],     g.stride[1],       g.padding[0],
-          g.padding[1]};
+  return {lanes,
+          planes.in.height,
+          planes.in.width,
+          planes.out.height,
+          planes.out.width,
+          g.kernel[0],
+          g.kernel[1],
+          g.stride[0],
+          g.stride[1],
+          g.padding[0],
+          g.padding[1],
+          0,
+          planes.out.height};
+}
+
+// Its rows [begin, end).
+PoolPlane pool_band(PoolPlane plane, std::int64_t begin, std::int64_t end) {
+  plane.out_begin = begin;
+  plane.out_end = end;
+  return plane;
 }
 
 bool is_padded(const Pool2dGeometry& geometry) {
@@ -94,10 +136,11 @@ void max_of_pixels(const MaxPoolLoops<T>& loops, const Array& x, const Pool2dGeo
                    Array& y, Array& winners) {
   const std::int64_t block = channel_block(x);
   const PoolPlanes planes = planes_of(x.shape(), y.shape(), block);
-  for_each_pool_plane(planes, [&](std::int64_t plane) {
+  const PoolPlane whole = pool_plane(planes, block, geometry);
+  for_each_pool_band(planes, block, [&](std::int64_t plane, std::int64_t begin, std::int64_t end) {
     const std::int64_t at = plane * planes.out_size() * block;
-    loops.forward(pool_plane(planes, block, geometry),
-                  values<T>(x) + plane * planes.in_size() * block, values<T>(y) + at,
+    loops.forward(pool_band(whole, begin, end), values<T>(x) + plane * planes.in_size() * block,
+                  values<T>(y) + at,
                   winners.defined() ? values<std::uint8_t>(winners) + at : nullptr);
   });
 }
@@ -203,11 +246,13 @@ void avg_forward(const Array& x, const Pool2dGeometry& geometry, Array& y) {
   const PoolPlanes planes = planes_of(x.shape(), y.shape(), block);
   if (x.dtype() == DType::kF32 && !is_padded(geometry)) {
     const float share = 1.0F / static_cast<float>(geometry.kernel[0] * geometry.kernel[1]);
-    for_each_pool_plane(planes, [&](std::int64_t plane) {
-      pool_loops().avg_forward(pool_plane(planes, block, geometry),
-                               values<float>(x) + plane * planes.in_size() * block,
-                               values<float>(y) + plane * planes.out_size() * block, share);
-    });
+    const PoolPlane whole = pool_plane(planes, block, geometry);
+    for_each_pool_band(
+        planes, block, [&](std::int64_t plane, std::int64_t begin, std::int64_t end) {
+          pool_loops().avg_forward(pool_band(whole, begin, end),
+                                   values<float>(x) + plane * planes.in_size() * block,
+                                   values<float>(y) + plane * planes.out_size() * block, share);
+        });
     return;
   }
   with_lanes(x.dtype(), block, [&](auto zero, auto lanes) {

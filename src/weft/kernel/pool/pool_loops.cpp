@@ -82,6 +82,7 @@ struct AnyWindow {
   static constexpr bool kPadded = true;
 };
 struct SmallWindow {
+  std::int64_t ahead;  // bytes, of what is fetched while a pixel is read
   static constexpr std::int64_t height = 2;
   static constexpr std::int64_t width = 2;
   static constexpr std::int64_t stride_width = 2;
@@ -91,7 +92,9 @@ template <class Body>
 inline void with_window(const PoolPlane& plane, Body body) {
   const bool padded = plane.padding_top > 0 || plane.padding_left > 0;
   if (plane.kernel_height == 2 && plane.kernel_width == 2 && plane.stride_width == 2 && !padded) {
-    body(SmallWindow{});
+    // Behind some rows of a plane lies what another thread writes: it would have to get that back.
+    const bool whole = plane.out_begin == 0 && plane.out_end == plane.out_height;
+    body(SmallWindow{whole ? kPageBytes : 0});
   } else {
     body(AnyWindow{plane.kernel_height, plane.kernel_width, plane.stride_width});
   }
@@ -143,7 +146,9 @@ inline void max_of_window(const PoolPlane& p, const Size& size, const WindowStar
 #pragma GCC unroll 2
     for (std::int64_t c = columns.begin; c < columns.end; ++c, ++position) {
       const auto value = load_floats<P>(row + c * kLanes);
-      if constexpr (!Size::kPadded) fetch_ahead(row + c * kLanes);
+      if constexpr (!Size::kPadded) {
+        __builtin_prefetch(reinterpret_cast<const char*>(row + c * kLanes) + size.ahead);
+      }
       // A NaN stays, whatever comes after it.
       const typename P::Integers wins = (value > best) | (value != value);
       best = wins ? value : best;
@@ -160,8 +165,8 @@ void max_forward(const PoolPlane& plane, const T* x, T* y, std::uint8_t* winners
   with_pixel(p, [&](auto pixel) {
     using P = decltype(pixel);
     with_window(p, [&](auto size) {
-      std::int64_t at = 0;
-      for (std::int64_t i = 0; i < p.out_height; ++i) {
+      std::int64_t at = p.out_begin * p.out_width * P::kLanes;
+      for (std::int64_t i = p.out_begin; i < p.out_end; ++i) {
         const std::int64_t top = i * p.stride_height - p.padding_top;
         for (std::int64_t j = 0; j < p.out_width; ++j, at += P::kLanes) {
           const WindowStart start{top, j * size.stride_width - p.padding_left};
@@ -263,7 +268,7 @@ inline void avg_pixels(const PoolPlane& p, const Size& size, const float* window
 void avg_forward(const PoolPlane& plane, const float* x, float* y, float share) {
   const PoolPlane p = plane;
   with_window(p, [&](auto size) {
-    for (std::int64_t i = 0; i < p.out_height; ++i) {
+    for (std::int64_t i = p.out_begin; i < p.out_end; ++i) {
       const float* const window = x + i * p.stride_height * p.in_width * p.lanes;
       float* const to = y + i * p.out_width * p.lanes;
       if (p.lanes == 1) {

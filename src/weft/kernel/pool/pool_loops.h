@@ -9,6 +9,7 @@
 namespace weft {
 
 // Rows and columns of pixels; of 1, 8 or 16 channels side by side. Each window has a pixel inside.
+// Forward passes compute rows [out_begin, out_end) of the results; x and y begin with the plane.
 struct PoolPlane {
   std::int64_t lanes;
   std::int64_t in_height;
@@ -21,6 +22,8 @@ struct PoolPlane {
   std::int64_t stride_width;
   std::int64_t padding_top;
   std::int64_t padding_left;
+  std::int64_t out_begin;
+  std::int64_t out_end;
 };
 
 // For values of type T: float, or the bits of bf16.

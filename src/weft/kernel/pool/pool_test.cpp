@@ -90,24 +90,33 @@ TEST(MaxPool2d, PaddingNeverWins) {
   EXPECT_EQ(forward.y.to_vector<float>(), std::vector<float>(32, -2.0F));
 }
 
+void append(std::vector<float>& all, const Array& array) {
+  const std::vector<float> values = array.strided().to_vector<float>();
+  all.insert(all.end(), values.begin(), values.end());
+}
+
 TEST(Pool2d, HasTheSameBitsForAnyThreadCount) {
-  const Pool2dGeometry geometry{.kernel = {3, 3}, .stride = {1, 1}, .padding = {1, 1}};
-  const Array x = blocked({16, 16, 24, 24}, 3);
-  std::vector<std::vector<float>> results;
-  for (const int threads : {1, 2}) {
-    set_thread_count(threads);
-    const MaxPoolOutput forward = max_pool2d_forward(x, geometry, true);
-    std::vector<float> all =
-        max_pool2d_backward(x, forward, x.shape(), geometry).strided().to_vector<float>();
-    const std::vector<float> mean =
-        avg_pool2d_backward(avg_pool2d_forward(x, geometry), x.shape(), geometry)
-            .strided()
-            .to_vector<float>();
-    all.insert(all.end(), mean.begin(), mean.end());
-    results.push_back(all);
+  // Images of which threads have some each, and rows of a single one.
+  for (const Shape& shape : {Shape{16, 16, 24, 24}, Shape{3, 40, 24, 20}, Shape{1, 64, 25, 24}}) {
+    for (const std::int64_t padding : {1, 0}) {
+      const Pool2dGeometry geometry{.kernel = 3, .stride = 1, .padding = padding};
+      const Array x = blocked(shape, 3);
+      std::vector<std::vector<float>> results;
+      for (const int threads : {1, 2, 3, 7}) {
+        set_thread_count(threads);
+        std::vector<float> all;
+        const MaxPoolOutput forward = max_pool2d_forward(x, geometry, true);
+        append(all, forward.y);
+        append(all, max_pool2d_forward(x, {}, false).y);
+        append(all, max_pool2d_backward(forward.y, forward, shape, geometry));
+        append(all, avg_pool2d_forward(x, geometry));
+        append(all, avg_pool2d_backward(avg_pool2d_forward(x, geometry), shape, geometry));
+        results.push_back(all);
+      }
+      set_thread_count(1);
+      for (const std::vector<float>& result : results) EXPECT_EQ(result, results[0]);
+    }
   }
-  set_thread_count(1);
-  EXPECT_EQ(results[0], results[1]);
 }
 
 // Planes of pixels with `lanes` channels, for windows of all kinds.
@@ -117,8 +126,8 @@ std::vector<PoolPlane> planes_with(std::int64_t lanes) {
     for (const std::int64_t stride : {kernel, std::int64_t{2}}) {
       for (const std::int64_t padding : {std::int64_t{0}, kernel / 2}) {
         const auto out = [&](std::int64_t in) { return (in + 2 * padding - kernel) / stride + 1; };
-        planes.push_back(
-            {lanes, 7, 22, out(7), out(22), kernel, kernel, stride, stride, padding, padding});
+        planes.push_back({lanes, 7, 22, out(7), out(22), kernel, kernel, stride, stride, padding,
+                          padding, 0, out(7)});
       }
     }
   }
@@ -183,6 +192,17 @@ std::vector<T> as(const std::vector<float>& values) {
   return result;
 }
 
+// Calls run(rows of the plane) for two halves of it, the second one first.
+template <class Run>
+void in_halves(const PoolPlane& plane, const Run& run) {
+  PoolPlane half = plane;
+  half.out_begin = plane.out_height / 2;
+  run(half);
+  half.out_end = half.out_begin;
+  half.out_begin = 0;
+  run(half);
+}
+
 template <class T>
 void expect_max(const MaxPoolLoops<T>& loops, const PoolPlane& p, const std::vector<float>& x) {
   const Plane want = by_definition(p, x);
@@ -191,6 +211,11 @@ void expect_max(const MaxPoolLoops<T>& loops, const PoolPlane& p, const std::vec
   loops.forward(p, as<T>(x).data(), y.data(), winners.data());
   EXPECT_EQ(y, as<T>(want.y));
   EXPECT_EQ(std::vector<float>(winners.begin(), winners.end()), want.winners);
+  std::vector<T> of_halves(out_floats(p), T{7});
+  in_halves(p, [&](const PoolPlane& rows) {
+    loops.forward(rows, as<T>(x).data(), of_halves.data(), nullptr);
+  });
+  EXPECT_EQ(of_halves, y);
   if (p.padding_top > 0 || p.stride_width != p.kernel_width) return;
   std::vector<T> dx(in_floats(p), T{7});
   loops.backward(p, y.data(), winners.data(), dx.data());
@@ -208,6 +233,11 @@ void expect_plane(const PoolLoops& loops, const PoolPlane& p, const std::vector<
   const float share = 1.0F / static_cast<float>(p.kernel_height * p.kernel_width);
   loops.avg_forward(p, x.data(), y.data(), share);
   EXPECT_EQ(y, want.mean);
+  std::vector<float> of_halves(out_floats(p));
+  in_halves(p, [&](const PoolPlane& rows) {
+    loops.avg_forward(rows, x.data(), of_halves.data(), share);
+  });
+  EXPECT_EQ(of_halves, y);
 }
 
 TEST(PoolLoops, FollowTheDefinitionWithEachInstructionSet) {
@@ -230,7 +260,7 @@ TEST(PoolLoops, FollowTheDefinitionWithEachInstructionSet) {
 
 template <class T>
 void expect_nan_stays(const MaxPoolLoops<T>& loops) {
-  const PoolPlane plane{8, 2, 2, 1, 1, 2, 2, 2, 2, 0, 0};
+  const PoolPlane plane{8, 2, 2, 1, 1, 2, 2, 2, 2, 0, 0, 0, 1};
   std::vector<float> x(4 * 8, 1.0F);
   x[8 + 3] = std::numeric_limits<float>::quiet_NaN();
   std::vector<T> y(8);

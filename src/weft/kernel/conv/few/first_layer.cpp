@@ -8,6 +8,7 @@
 #include "weft/kernel/conv/conv_onednn.h"
 #include "weft/kernel/conv/few/few_channels_plan.h"
 #include "weft/kernel/conv/few/first_layer_loops.h"
+#include "weft/kernel/core/prepared_weights.h"
 #include "weft/kernel/elementwise/convert.h"
 
 namespace weft::first_layer {
@@ -21,8 +22,8 @@ constexpr std::int64_t kChannelsMax = 4;
 constexpr std::int64_t kFiltersMin = 24;
 // 16 KiB of a panel of filters stay in the first-level cache.
 constexpr std::int64_t kDepthMax = 256;
-// Rows of results of one part of the work.
-constexpr std::int64_t kBandRows = 16;
+// Rows of results of one part of the work, at most.
+constexpr std::int64_t kBandRowsMax = 16;
 
 std::int64_t up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit; }
 
@@ -34,12 +35,12 @@ struct Plan {
         geometry(given),
         depth(weight[1] * weight[2] * weight[3]),
         panels(up(weight[0], kPanel)),
-        bands(up(y[2], kBandRows)),
+        bands(up(y[2], kBandRowsMax)),
+        band_rows(up(y[2], bands)),
         // All that some window reads.
         width(std::max(x[3] + given.padding[1],
                        (y[3] - 1) * given.stride[1] + given.dilation[1] * (weight[3] - 1) + 1)),
-        height((std::min(kBandRows, y[2]) - 1) * given.stride[0] +
-               given.dilation[0] * (weight[2] - 1) + 1),
+        height((band_rows - 1) * given.stride[0] + given.dilation[0] * (weight[2] - 1) + 1),
         taps(few_channels::window_taps(weight, given.dilation, height, width)) {}
   std::int64_t padded_floats() const { return x[1] * height * width; }
 
@@ -49,8 +50,9 @@ struct Plan {
   std::int64_t depth;
   std::int64_t panels;
   std::int64_t bands;
-  std::int64_t width;   // of a padded band
-  std::int64_t height;  // the same
+  std::int64_t band_rows;  // of each but the last, which may have fewer
+  std::int64_t width;      // of a padded band
+  std::int64_t height;     // the same
   std::vector<std::int64_t> taps;
 };
 
@@ -70,7 +72,7 @@ void pad_band(const Plan& plan, const float* image, std::int64_t first_row, floa
 }
 
 // [panel][depth][16], zeros behind the last filter.
-std::shared_ptr<Storage> pack(const Plan& plan, const Array& weight) {
+std::shared_ptr<const Storage> pack(const Plan& plan, const Array& weight) {
   const std::int64_t size = plan.panels * plan.depth * kPanel;
   auto packed = Storage::allocate(static_cast<std::size_t>(size) * sizeof(float));
   auto* const to = static_cast<float*>(packed->data());
@@ -83,6 +85,13 @@ std::shared_ptr<Storage> pack(const Plan& plan, const Array& weight) {
   return packed;
 }
 
+// The kept ones, where filters are kept.
+std::shared_ptr<const Storage> packed_filters(const Plan& plan, const Array& weight) {
+  const auto make = [&] { return pack(plan, weight); };
+  const auto kept = PreparedWeights::get<Storage>(weight, WeightForm::kFirstLayerPanels, make);
+  return kept != nullptr ? kept : make();
+}
+
 void convolve(const FirstLayerRow<float>& row) { first_layer_loops().convolve(row); }
 void convolve(const FirstLayerRow<std::uint16_t>& row) {
   first_layer_loops().convolve_to_bf16(row);
@@ -91,7 +100,7 @@ void convolve(const FirstLayerRow<std::uint16_t>& row) {
 template <class T>
 void forward(const Plan& plan, const Array& x, const Array& weight, const std::vector<float>& bias,
              bool relu, Array& y) {
-  const auto packed = pack(plan, weight);
+  const auto packed = packed_filters(plan, weight);
   const auto* const weights = static_cast<const float*>(packed->data());
   const std::int64_t at_once = first_layer_loops().panels;
   const std::int64_t block_step = plan.y[2] * plan.y[3] * kBlock;
@@ -101,13 +110,13 @@ void forward(const Plan& plan, const Array& x, const Array& weight, const std::v
     auto* const padded = static_cast<float*>(memory->data());
     for (std::int64_t part = begin; part < end; ++part) {
       const std::int64_t image = part / plan.bands;
-      const std::int64_t first_row = part % plan.bands * kBandRows;
+      const std::int64_t first_row = part % plan.bands * plan.band_rows;
       pad_band(plan, x.data<float>() + image * plan.x[1] * plan.x[2] * plan.x[3], first_row,
                padded);
       T* const results = static_cast<T*>(y.raw_data()) + image * plan.y[1] / kBlock * block_step;
       for (std::int64_t panel = 0; panel < plan.panels; panel += at_once) {
         const std::int64_t block = panel * kPanel / kBlock;
-        for (std::int64_t r = first_row; r < std::min(plan.y[2], first_row + kBandRows); ++r) {
+        for (std::int64_t r = first_row; r < std::min(plan.y[2], first_row + plan.band_rows); ++r) {
           convolve(FirstLayerRow<T>{
               {padded + (r - first_row) * plan.geometry.stride[0] * plan.width, plan.taps.data(),
                plan.depth, plan.geometry.stride[1], weights + panel * plan.depth * kPanel,

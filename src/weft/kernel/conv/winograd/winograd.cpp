@@ -1,6 +1,7 @@
 #include "weft/kernel/conv/winograd/winograd.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "weft/array/launch_watch.h"
@@ -133,7 +134,7 @@ struct Forward {
   const Array& y;  // blocked
 };
 
-// What one thread, or all of them, work with on a group.
+// What one thread, or all of them, work with on a group of at most `most` tiles.
 template <class T>
 struct ForwardSpace {
   ForwardSpace(const WinogradPlan& plan, const Chunks& chunks, std::int64_t most)
@@ -175,10 +176,9 @@ void forward_chunks(const Forward& work) {
   const WinogradPlan& plan = work.plan;
   const Chunks chunks(plan.out_panels, panel_bytes<T>(plan.in_panels));
   const Shares shares = plan.shares(chunks, thread_count());
-  std::vector<ForwardSpace<T>> spaces;
-  for (std::int64_t i = 0; i < shares.count; ++i) {
-    spaces.emplace_back(plan, chunks, most_tiles(plan, shares.groups));
-  }
+  const std::int64_t most = most_tiles(plan, shares.groups);
+  std::optional<ForwardSpace<T>> common;
+  if (shares.count == 1) common.emplace(plan, chunks, most);
   std::shared_ptr<const ForwardFilters> kept;
   if constexpr (std::is_same_v<T, float>) kept = forward_filters(plan, work.weight, chunks);
   const Matrices<T> made(kept != nullptr ? 0 : chunks.size, plan.in_panels * kPanel);
@@ -192,15 +192,21 @@ void forward_chunks(const Forward& work) {
     }
     if (weights == &made) transform_weights(filters_by_output(work.weight), first, panels, made);
     const bool with_tiles = chunk == 0 || shares.groups.size() > 1;
-    parallel_for(shares.count, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        for (std::int64_t g = shares.first(i); g < shares.first(i + 1); ++g) {
-          forward_group<Image, T>(work, shares.groups[static_cast<std::size_t>(g)],
-                                  {*weights, first, panels}, with_tiles,
-                                  spaces[static_cast<std::size_t>(i)]);
-        }
+    const auto run = [&](std::int64_t first_share, std::int64_t end, ForwardSpace<T>& space) {
+      for (std::int64_t g = shares.first(first_share); g < shares.first(end); ++g) {
+        forward_group<Image, T>(work, shares.groups[static_cast<std::size_t>(g)],
+                                {*weights, first, panels}, with_tiles, space);
       }
-    });
+    };
+    if (common) {
+      run(0, 1, *common);
+    } else {
+      // Memory that a thread takes itself was its own in the last pass, too.
+      parallel_for(shares.count, 1, [&](std::int64_t begin, std::int64_t end) {
+        ForwardSpace<T> own(plan, chunks, most);
+        run(begin, end, own);
+      });
+    }
   }
 }
 
