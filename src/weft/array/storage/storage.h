@@ -2,7 +2,8 @@
 //
 // Blocks come from a pool: a freed block goes to the free list of its size class and serves the
 // next request of that class, so a training step after the first allocates nothing from the
-// system. The pool keeps kPoolBytesMax, or, together with the memory in use, the previous maximum
+// system. A thread gets a block that it freed itself, if there is one: what it writes there is
+// still in its core's cache. The pool keeps kPoolBytesMax, or, together with the memory in use, the previous maximum
 // in use. That is the CPU's memory; other devices have a DeviceAllocator, and data() is then an
 // address that only kernels of the device may use.
 // Contents of a new block are undefined. Foreign memory (shared memory, a mapped file) can be

@@ -22,6 +22,8 @@ constexpr std::int64_t kDepthWhole = 784;
 constexpr std::int64_t kColumnsAtOnce = 1536;
 // Rows from which on threads share those of a product with a single panel.
 constexpr std::int64_t kRowsOfOnePanel = 48;
+// Rows of a thread that reads all of a packed b: many enough that it does not wait for b.
+constexpr std::int64_t kRowsOfThread = 32;
 // Values that a thread packs at least.
 constexpr std::int64_t kPackedGrain = 16 * 1024;
 static_assert(PackedMatrix::kPanel == kGemmPanel);
@@ -223,6 +225,15 @@ void run_packed(const GemmWork& work, const PackedMatrix& b, std::int64_t first)
   }
 }
 
+// Whether threads share the rows of such a product (gemm_blocks.h says when else they do). Then
+// each reads all of b, and has its rows of a and of the result to itself, from layer to layer: that
+// is worth it where b is not much larger than what otherwise changes cores.
+bool shares_packed_rows(std::int64_t m, const PackedMatrix& b) {
+  if (b.n() == 0) return false;
+  if (b.n() <= kGemmPanel) return m >= kRowsOfOnePanel;
+  return m >= kRowsOfThread * thread_count() && 2 * b.k() * b.n() <= 3 * m * (b.k() + b.n());
+}
+
 }  // namespace
 
 std::int64_t gemm_depth(std::int64_t k) {
@@ -241,9 +252,7 @@ void gemm(std::int64_t m, const GemmOperand& a, const PackedMatrix& b, const Gem
   // The second operand counts columns: the distance of a part's from this one is its first.
   const GemmWork work{{m, b.n(), b.k()}, a, {b.data(), 0, 1}, c};
   const auto run = [&](const GemmWork& part) { run_packed(part, b, part.b.data - b.data()); };
-  if (b.n() > 0 && b.n() <= kGemmPanel && m >= kRowsOfOnePanel) {
-    return gemm_blocks::run_rows(work, run);
-  }
+  if (shares_packed_rows(m, b)) return gemm_blocks::run_rows(work, run);
   gemm_blocks::run_parts(work, run);
 }
 

@@ -1,6 +1,6 @@
 // How matrix products are cut, the same for gemm.cpp and gemm_half.cpp: blocks that stay in the
-// caches, and parts for the threads. The cut follows from the sizes alone, never from the number of
-// threads, and no sum is split, so results are the same bits for any number of them.
+// caches, and parts for the threads. Blocks follow from the sizes alone, and threads share rows or
+// columns but never a sum, so results are the same bits for any number of them.
 #pragma once
 
 #include <algorithm>

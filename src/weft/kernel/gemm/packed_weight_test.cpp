@@ -17,12 +17,14 @@ std::vector<float> layer(const Array& x, const Array& weight, const Array& bias)
 }
 
 // Rows, outputs, inputs: one row of several groups of panels, a rest of them, several parts of k;
-// more rows and outputs than are multiplied at once; a single panel whose rows threads share.
-const std::vector<Shape> kSizes = {{1, 200, 40}, {1, 64, 900},  {1, 5, 7},       {2, 130, 33},
-                                   {7, 600, 64}, {200, 48, 20}, {98, 1560, 790}, {300, 10, 500}};
+// more rows and outputs than are multiplied at once; a single panel whose rows threads share, and
+// many panels.
+const std::vector<Shape> kSizes = {{1, 200, 40},    {1, 64, 900},  {1, 5, 7},       {2, 130, 33},
+                                   {7, 600, 64},    {200, 48, 20}, {98, 1560, 790}, {300, 10, 500},
+                                   {130, 100, 800}, {97, 65, 50}};
 
 TEST(PackedWeight, GivesTheBitsOfALayerThatPacksItself) {
-  for (const int threads : {1, 3}) {
+  for (const int threads : {1, 2, 3}) {
     set_thread_count(threads);
     for (const Shape& size : kSizes) {
       const Array x = random_array({size[0], size[2]}, 1);
