@@ -3,9 +3,9 @@
 // Blocks come from a pool: a freed block goes to the free list of its size class and serves the
 // next request of that class, so a training step after the first allocates nothing from the
 // system. A thread gets a block that it freed itself, if there is one: what it writes there is
-// still in its core's cache. The pool keeps kPoolBytesMax, or, together with the memory in use, the previous maximum
-// in use. That is the CPU's memory; other devices have a DeviceAllocator, and data() is then an
-// address that only kernels of the device may use.
+// still in its core's cache. The pool keeps kPoolBytesMax, or, together with the memory in use, the
+// previous maximum in use. That is the CPU's memory; other devices have a DeviceAllocator, and
+// data() is then an address that only kernels of the device may use.
 // Contents of a new block are undefined. Foreign memory (shared memory, a mapped file) can be
 // wrapped together with its owner.
 // Threads: the pool may be used by any; the bytes follow their owners' rules.
