@@ -146,9 +146,7 @@ inline void max_of_window(const PoolPlane& p, const Size& size, const WindowStar
 #pragma GCC unroll 2
     for (std::int64_t c = columns.begin; c < columns.end; ++c, ++position) {
       const auto value = load_floats<P>(row + c * kLanes);
-      if constexpr (!Size::kPadded) {
-        __builtin_prefetch(reinterpret_cast<const char*>(row + c * kLanes) + size.ahead);
-      }
+      if constexpr (!Size::kPadded) fetch_ahead(row + c * kLanes, size.ahead);
       // A NaN stays, whatever comes after it.
       const typename P::Integers wins = (value > best) | (value != value);
       best = wins ? value : best;
