@@ -81,7 +81,7 @@ def run_json(command, env, timeout=None):
 
 
 def measured_peaks(roofline, threads):
-    """GFLOP/s of f32 multiply-adds by number of threads, as bench/roofline.cpp measures them."""
+    """GFLOP/s of f32 multiply-adds by number of threads, as bench/roofline measures them."""
     if not pathlib.Path(roofline).exists():
         sys.exit(f"{roofline}: expected the program that measures the processor's peak; "
                  "run: ninja -C build/release roofline")

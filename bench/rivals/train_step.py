@@ -11,7 +11,7 @@ and no peak of memory exceeds 0.6 of the other side's (in bf16: at most 0.65 of 
 resnet9 and gpt6x384, and less than the other side's). The table names the processor and PyTorch's
 BLAS and states how much of the measured peak of multiply-adds each side reaches (flops.py counts the
 operations); a PyTorch with the reference BLAS is refused. --roofline is built from
-bench/roofline.cpp: ninja -C build/release roofline.
+bench/roofline: ninja -C build/release roofline.
 
     bench/rivals/train_step.py --weft build/release/weft --json steps.json --markdown steps.md
 

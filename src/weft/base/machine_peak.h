@@ -1,6 +1,6 @@
 // What this processor can do at best, measured: a denominator for rates of kernels.
 //
-// Where it stands: behind `weft bench train --profile` and bench/roofline.cpp.
+// Where it stands: behind `weft bench train --profile` and bench/roofline.
 // Threads: all compute threads together (thread_count()). Other busy programs make every figure
 // smaller. Fails: never.
 #pragma once

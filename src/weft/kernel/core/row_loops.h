@@ -40,23 +40,16 @@ class RowLoops {
   }
   double max(const void* x) const { return kernels_.reduce_row[1][type_](x, 1, count_); }
   double sum(const void* x) const { return kernels_.reduce_row[0][type_](x, 1, count_); }
-  // out = e^(x - shift)
-  void exp(const void* x, double shift, void* out) const {
-    kernels_.exp_shifted[type_](x, shift, out, count_);
+  // softmax of one row.
+  RowTotal softmax(const void* x, void* out) const {
+    RowTotal total{};
+    kernels_.softmax[type_](x, out, {1, count_}, &total);
+    return total;
   }
   // out = x scale + shift
   void affine(const void* x, double scale, double shift, void* out) const {
     kernels_.affine[type_](x, {scale, shift}, out, count_);
   }
-  void add(const void* a, const void* b, void* out) const {
-    const RunOperand operands[] = {{a, 1}, {b, 1}};
-    kernels_.binary[0][type_](operands, out, count_, nullptr);
-  }
-  void multiply(const void* a, const void* b, void* out) const {
-    const RunOperand operands[] = {{a, 1}, {b, 1}};
-    kernels_.binary[2][type_](operands, out, count_, nullptr);
-  }
-
   // Calls body(i) for every row.
   template <class Body>
   void each(const Body& body) const {
@@ -64,10 +57,22 @@ class RowLoops {
       for (std::int64_t i = begin; i < end; ++i) body(i);
     });
   }
-  // softmax, or its logarithm, of all rows of x.
-  void softmax(const Array& x, const Array& out) const { run(kernels_.softmax[type_], x, out); }
+  // softmax, or its logarithm, of all rows of x; and the gradients of x from y and dy.
+  void softmax(const Array& x, const Array& out) const {
+    each_part([&](std::int64_t begin, std::int64_t end) {
+      kernels_.softmax[type_](row(x, begin), row(out, begin), {end - begin, count_}, nullptr);
+    });
+  }
   void log_softmax(const Array& x, const Array& out) const {
-    run(kernels_.log_softmax[type_], x, out);
+    each_part([&](std::int64_t begin, std::int64_t end) {
+      kernels_.log_softmax[type_](row(x, begin), row(out, begin), {end - begin, count_});
+    });
+  }
+  void softmax_gradient(const Array& y, const Array& dy, const Array& dx) const {
+    run(kernels_.softmax_gradient[type_], y, dy, dx);
+  }
+  void log_softmax_gradient(const Array& y, const Array& dy, const Array& dx) const {
+    run(kernels_.log_softmax_gradient[type_], y, dy, dx);
   }
 
  private:
@@ -81,9 +86,9 @@ class RowLoops {
         std::max<std::int64_t>(1, kGrainValues / std::max<std::int64_t>(1, count_));
     parallel_for(rows_, grain, body);
   }
-  void run(SoftmaxRows loop, const Array& x, const Array& out) const {
+  void run(SoftmaxGradientRows loop, const Array& y, const Array& dy, const Array& dx) const {
     each_part([&](std::int64_t begin, std::int64_t end) {
-      loop(row(x, begin), row(out, begin), {end - begin, count_});
+      loop({row(y, begin), row(dy, begin), row(dx, begin)}, {end - begin, count_});
     });
   }
 

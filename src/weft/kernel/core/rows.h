@@ -29,12 +29,19 @@ using ElementwiseRow = void (*)(const RunOperand* operands, void* out, std::int6
                                 const double* scalars);
 // The reduction of one run.
 using ReduceRow = double (*)(const void* x, std::int64_t step, std::int64_t count);
-// state[i] = op(state[i], x[i]): `count` reductions side by side.
-using ReduceColumns = void (*)(const void* x, std::int64_t step, double* state, std::int64_t count);
+// `rows` rows of values, x[r * row_step + i * step] for i in [0, count).
+struct ColumnRows {
+  const void* x;
+  std::int64_t step;
+  std::int64_t row_step;
+  std::int64_t rows;
+};
+// state[i] = op(state[i], row[i]) for one row after the other: `count` reductions side by side.
+using ReduceColumns = void (*)(const ColumnRows& rows, double* state, std::int64_t count);
 // The sum of (x - shift)^2 over one run, or side by side.
 using DeviationRow = double (*)(const void* x, std::int64_t step, double shift, std::int64_t count);
-using DeviationColumns = void (*)(const void* x, std::int64_t step, const double* shifts,
-                                  double* state, std::int64_t count);
+using DeviationColumns = void (*)(const ColumnRows& rows, const double* shifts, double* state,
+                                  std::int64_t count);
 // out[i] = x[i] * scale where random word i of the row is at least `threshold`, else 0. `x` may be
 // null: then x[i] is 1. Word i is word (i % 64) / 16 of the Philox block with this key and counter
 // {block, row}, block = i / 64 * 16 + i % 16: an order that vector units produce without a shuffle.
@@ -69,7 +76,20 @@ struct RowSizes {
   std::int64_t rows;
   std::int64_t count;
 };
-using SoftmaxRows = void (*)(const void* x, void* out, RowSizes sizes);
+using LogSoftmaxRows = void (*)(const void* x, void* out, RowSizes sizes);
+// The largest value of a row, and the sum of e^(x - largest); `totals` may be null.
+struct RowTotal {
+  double largest;
+  double sum;
+};
+using SoftmaxRows = void (*)(const void* x, void* out, RowSizes sizes, RowTotal* totals);
+// The gradients of both from that of the result y. dx is no other row.
+struct RowGradients {
+  const void* y;
+  const void* dy;
+  void* dx;
+};
+using SoftmaxGradientRows = void (*)(const RowGradients& rows, RowSizes sizes);
 
 template <class Function>
 using ByFloat = std::array<Function, 2>;
@@ -90,7 +110,9 @@ struct RowKernels {
   ByFloat<ExpRow> exp_shifted;
   ByFloat<AffineRow> affine;
   ByFloat<SoftmaxRows> softmax;
-  ByFloat<SoftmaxRows> log_softmax;
+  ByFloat<LogSoftmaxRows> log_softmax;
+  ByFloat<SoftmaxGradientRows> softmax_gradient;
+  ByFloat<SoftmaxGradientRows> log_softmax_gradient;
 };
 
 // row_kernels(): the loops for this processor.

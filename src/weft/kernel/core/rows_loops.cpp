@@ -65,15 +65,39 @@ void near_row(const float* x, float* y, std::int64_t count) {
 template <class F>
 concept SideBySide = F::kSideBySide;
 
+// What operations read beside y[i], so that it is fetched a page before.
+template <class... T>
+struct Fetched {
+  static void at(std::int64_t) {}
+};
+template <class T, class... Rest>
+struct Fetched<T, Rest...> : Fetched<Rest...> {
+  Fetched(const T* first, const Rest*... rest) : Fetched<Rest...>(rest...), values(first) {}
+  void at(std::int64_t i) const {
+    __builtin_prefetch(values + i);
+    Fetched<Rest...>::at(i);
+  }
+  const T* values;
+};
+
 // y[i] = of(i), several registers at a time, as many as there are registers for: the compiler puts
 // the operations of one between those of the others, so that none waits for the last.
-template <class T, class Of>
-inline void side_by_side(T* y, std::int64_t count, const Of& of) {
+template <class T, class Of, class... Reads>
+__attribute__((noinline)) void side_by_side(T* y, std::int64_t count, const Of& of,
+                                            const Fetched<Reads...>& fetched = {}) {
   constexpr std::int64_t kRun = 16;
   constexpr std::int64_t kRuns = WEFT_LANES == 16 ? 4 : 2;
+  constexpr std::int64_t kPage = 4096 / sizeof(T);
   const std::int64_t end = __is_same(T, float) ? count - kRuns * kRun : -1;
   std::int64_t i = 0;
   for (; i <= end; i += kRuns * kRun) {
+    if (i + kPage <= end) {
+#pragma GCC unroll 4
+      for (std::int64_t run = 0; run < kRuns; ++run) {
+        fetched.at(i + kPage + run * kRun);
+        __builtin_prefetch(y + i + kPage + run * kRun, 1);
+      }
+    }
 #pragma omp simd
     for (std::int64_t j = i; j < i + kRun; ++j) {
       T values[kRuns];
@@ -98,7 +122,9 @@ void unary_row(const RunOperand* operands, void* out, std::int64_t count, const 
     if (step == 1) return near_row<F>(x, y, count);
   }
   if constexpr (__is_same(T, float) && SideBySide<F>) {
-    if (step == 1) return side_by_side(y, count, [x](std::int64_t i) { return F::of(x[i]); });
+    if (step == 1)
+      return side_by_side(
+          y, count, [x](std::int64_t i) { return F::of(x[i]); }, Fetched<T>(x));
   }
   if (step == 1) {
     for (std::int64_t i = 0; i < count; ++i) y[i] = call<F, T>(x[i], s, t);
@@ -119,15 +145,16 @@ void binary_row(const RunOperand* operands, void* out, std::int64_t count, const
   const T t = scalars == nullptr ? T{0} : static_cast<T>(scalars[1]);
   if constexpr (__is_same(T, float) && SideBySide<F>) {
     if (a.step == 1 && b.step == 1) {
-      return side_by_side(y, count, [x, z](std::int64_t i) { return F::of(x[i], z[i]); });
+      return side_by_side(
+          y, count, [x, z](std::int64_t i) { return F::of(x[i], z[i]); }, Fetched<T, T>(x, z));
     }
   }
-  if (a.step == 1 && b.step == 1) {
+  if (!SideBySide<F> && a.step == 1 && b.step == 1) {
     for (std::int64_t i = 0; i < count; ++i) y[i] = call<F, T>(x[i], z[i], s, t);
-  } else if (a.step == 1 && b.step == 0) {
+  } else if (!SideBySide<F> && a.step == 1 && b.step == 0) {
     const T value = *z;
     for (std::int64_t i = 0; i < count; ++i) y[i] = call<F, T>(x[i], value, s, t);
-  } else if (a.step == 0 && b.step == 1) {
+  } else if (!SideBySide<F> && a.step == 0 && b.step == 1) {
     const T value = *x;
     for (std::int64_t i = 0; i < count; ++i) y[i] = call<F, T>(value, z[i], s, t);
   } else {
@@ -238,7 +265,7 @@ double reduce_block(const T* x, std::int64_t step, std::int64_t count) {
 
 // Pairwise over blocks; the depth is the logarithm of count / kBlock.
 template <class S, class T>
-double reduce_run(const T* x, std::int64_t step, std::int64_t count) {
+__attribute__((noinline)) double reduce_run(const T* x, std::int64_t step, std::int64_t count) {
   if (count <= kBlock) return reduce_block<S, T>(x, step, count);
   const std::int64_t half = (count / 2 + kBlock - 1) / kBlock * kBlock;
   return S::join(reduce_run<S, T>(x, step, half),
@@ -250,18 +277,49 @@ double reduce_row(const void* x, std::int64_t step, std::int64_t count) {
   return reduce_run<S, T>(static_cast<const T*>(x), step, count);
 }
 
-template <class S, class T>
-void reduce_columns(const void* x, std::int64_t step, double* state, std::int64_t count) {
-  const T* value = static_cast<const T*>(x);
-  if (step == 1) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      state[i] = S::join(state[i], wide(value[i]));
-    }
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) {
-      state[i] = S::join(state[i], wide(value[i * step]));
+// Calls add(state[i], value, i) for one row after the other. With kRowsAtOnce above 1 so many rows
+// go through a register that holds the state: to load and to store it for each value would take
+// longer than to read the value.
+template <int kRowsAtOnce, class T, class Add>
+inline void for_each_column(const ColumnRows& given, double* __restrict state, std::int64_t count,
+                            const Add& add) {
+  const ColumnRows rows = given;
+  const T* __restrict row = static_cast<const T*>(rows.x);
+  std::int64_t left = rows.rows;
+  if constexpr (kRowsAtOnce > 1) {
+    for (; rows.step == 1 && left >= kRowsAtOnce; left -= kRowsAtOnce) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        double value = state[i];
+#pragma GCC unroll 8
+        for (std::int64_t r = 0; r < kRowsAtOnce; ++r) {
+          value = add(value, wide(row[r * rows.row_step + i]), i);
+        }
+        state[i] = value;
+      }
+      row += kRowsAtOnce * rows.row_step;
     }
   }
+  for (; left > 0; --left, row += rows.row_step) {
+    if (rows.step == 1) {
+      for (std::int64_t i = 0; i < count; ++i) state[i] = add(state[i], wide(row[i]), i);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) {
+        state[i] = add(state[i], wide(row[i * rows.step]), i);
+      }
+    }
+  }
+}
+
+// Only sums of f32 are worth the code.
+template <class T>
+constexpr int kRowsOfSums = __is_same(T, float) ? 8 : 1;
+
+template <class S, class T>
+void reduce_columns(const ColumnRows& rows, double* state, std::int64_t count) {
+  constexpr int kRows = __is_same(S, SumState) ? kRowsOfSums<T> : 1;
+  for_each_column<kRows, T>(rows, state, count, [](double before, double value, std::int64_t) {
+    return S::join(before, value);
+  });
 }
 
 template <class T>
@@ -302,13 +360,13 @@ double deviation_row(const void* x, std::int64_t step, double shift, std::int64_
 }
 
 template <class T>
-void deviation_columns(const void* x, std::int64_t step, const double* shifts, double* state,
+void deviation_columns(const ColumnRows& rows, const double* __restrict shifts, double* state,
                        std::int64_t count) {
-  const T* value = static_cast<const T*>(x);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double d = wide(value[i * step]) - shifts[i];
-    state[i] = state[i] + d * d;
-  }
+  for_each_column<kRowsOfSums<T>, T>(rows, state, count,
+                                     [shifts](double before, double value, std::int64_t i) {
+                                       const double d = value - shifts[i];
+                                       return before + d * d;
+                                     });
 }
 
 template <class T>
@@ -328,56 +386,8 @@ void affine_row(const void* x, Affine affine, void* out, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = value[i] * scale + shift;
 }
 
-// e^(x - largest) of a row into `to`, which is other memory; gives the largest.
-template <class T>
-inline T exp_of_row(const T* __restrict x, T* __restrict to, std::int64_t count) {
-  const T largest = static_cast<T>(reduce_run<MaxState, T>(x, 1, count));
-  for (std::int64_t i = 0; i < count; ++i) to[i] = exp_of(x[i] - largest);
-  return largest;
-}
-
-template <class T>
-void softmax_rows(const void* x, void* out, RowSizes sizes) {
-  for (std::int64_t i = 0; i < sizes.rows; ++i) {
-    const T* const row = static_cast<const T*>(x) + i * sizes.count;
-    T* const to = static_cast<T*>(out) + i * sizes.count;
-    exp_of_row(row, to, sizes.count);
-    const T scale = static_cast<T>(1.0 / reduce_run<SumState, T>(to, 1, sizes.count));
-    for (std::int64_t j = 0; j < sizes.count; ++j) to[j] = to[j] * scale + T{0};
-  }
-}
-
-// The rows that log_softmax_rows() takes through each of its steps: between calls of the logarithm
-// the processor would not compute one row beside the next.
-constexpr std::int64_t kLogRows = 16;
-
-template <class T>
-void log_softmax_rows(const void* x, void* out, RowSizes sizes) {
-  T largest[kLogRows];
-  double sums[kLogRows];
-  for (std::int64_t first = 0; first < sizes.rows; first += kLogRows) {
-    const std::int64_t left = sizes.rows - first;
-    const std::int64_t count = left < kLogRows ? left : kLogRows;
-    const T* const from = static_cast<const T*>(x) + first * sizes.count;
-    T* const to = static_cast<T*>(out) + first * sizes.count;
-    for (std::int64_t i = 0; i < count; ++i) {
-      T* const row = to + i * sizes.count;
-      largest[i] = exp_of_row(from + i * sizes.count, row, sizes.count);
-      sums[i] = reduce_run<SumState, T>(row, 1, sizes.count);
-    }
-    for (std::int64_t i = 0; i < count; ++i) sums[i] = __builtin_log(sums[i]);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const T* __restrict const row = from + i * sizes.count;
-      T* __restrict const y = to + i * sizes.count;
-      const T by = -largest[i];
-      const T then = -static_cast<T>(sums[i]);
-      // In two steps: largest + log_sum would lose the small digits of log_sum.
-      for (std::int64_t j = 0; j < sizes.count; ++j) y[j] = (row[j] + by) + then;
-    }
-  }
-}
-
 #include "weft/kernel/core/random_loops.inc"
+#include "weft/kernel/core/softmax_lanes.inc"
 
 #define WEFT_UNARY_ENTRY(Name) {unary_row<Name, float>, unary_row<Name, double>},
 #define WEFT_BINARY_ENTRY(Name) {binary_row<Name, float>, binary_row<Name, double>},
@@ -401,8 +411,10 @@ void log_softmax_rows(const void* x, void* out, RowSizes sizes) {
         WEFT_REDUCTIONS(reduce_row), WEFT_REDUCTIONS(reduce_columns), WEFT_STORED(deviation_row), \
         WEFT_STORED(deviation_columns), {dropout_row<float>, dropout_row<double>}, random_words,  \
         normal_row, {exp_row<float>, exp_row<double>}, {affine_row<float>, affine_row<double>},   \
-        {softmax_rows<float>, softmax_rows<double>}, {                                            \
-      log_softmax_rows<float>, log_softmax_rows<double>                                           \
+        {softmax_rows<float>, softmax_rows<double>},                                              \
+        {log_softmax_rows<float>, log_softmax_rows<double>},                                      \
+        {softmax_gradient_rows<float>, softmax_gradient_rows<double>}, {                          \
+      log_softmax_gradient_rows<float>, log_softmax_gradient_rows<double>                         \
     }                                                                                             \
   }
 

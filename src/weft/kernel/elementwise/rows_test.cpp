@@ -152,17 +152,45 @@ TEST(UnaryRows, EndWell) {
   }
 }
 
+float gelu_slope(float x) {
+  const float dy = 1.0F;
+  const RunOperand operands[] = {{&dy, 1}, {&x, 1}};
+  float y = 0;
+  row_kernelsGeneric.binary[static_cast<std::size_t>(BinaryOp::kGeluGradient)][0](operands, &y, 1,
+                                                                                  nullptr);
+  return y;
+}
+
+TEST(GeluGradient, IsAccurateBesideItsTwoTerms) {
+  for (int i = 0; i <= 40'000; ++i) {
+    const float x = -14.0F + 0.001F * static_cast<float>(i);
+    const double at = static_cast<double>(x);
+    const double cdf = 0.5 * std::erfc(-at / std::sqrt(2.0));
+    const double turn = at * std::exp(-0.5 * at * at) / std::sqrt(2.0 * std::acos(-1.0));
+    // Both terms have opposite signs below 0; 2e-44 are 14 units of the smallest numbers.
+    const double error = std::abs(static_cast<double>(gelu_slope(x)) - (cdf + turn));
+    ASSERT_LE(error, 8e-6 * (cdf + std::abs(turn)) + 2e-44) << x;
+  }
+  EXPECT_EQ(gelu_slope(100.0F), 1.0F);
+  EXPECT_EQ(gelu_slope(-100.0F), 0.0F);
+  EXPECT_EQ(gelu_slope(-1e30F), 0.0F);
+  EXPECT_TRUE(std::isnan(gelu_slope(std::numeric_limits<float>::quiet_NaN())));
+}
+
 TEST(DropoutRow, UsesTheWordsOfThePublishedGenerator) {
   const DropoutRow row{(5ULL << 32) + 7, {11, 13}, 0x80000000U, 2.0};
   for (const std::int64_t begin : {0, 1, 63, 64, 65, 130}) {
-    constexpr std::int64_t kEnd = 200;
-    std::vector<float> mask(kEnd, -1.0F);
-    row_kernelsGeneric.dropout[0](row, nullptr, mask.data(), begin, kEnd);
-    for (std::int64_t i = 0; i < kEnd; ++i) {
-      const auto block = static_cast<std::uint32_t>(i / 64 * 16 + i % 16);
-      const PhiloxCounter words = philox4x32({block, 0, 7, 5}, {11, 13});
-      const float kept = words[static_cast<std::size_t>(i % 64 / 16)] >= 0x80000000U ? 2.0F : 0.0F;
-      ASSERT_EQ(mask[static_cast<std::size_t>(i)], i < begin ? -1.0F : kept) << i;
+    for (const auto& [isa, kernels] : loops_that_run(row_kernels_tables)) {
+      constexpr std::int64_t kEnd = 400;
+      std::vector<float> mask(kEnd, -1.0F);
+      kernels->dropout[0](row, nullptr, mask.data(), begin, kEnd);
+      for (std::int64_t i = 0; i < kEnd; ++i) {
+        const auto block = static_cast<std::uint32_t>(i / 64 * 16 + i % 16);
+        const PhiloxCounter words = philox4x32({block, 0, 7, 5}, {11, 13});
+        const float kept =
+            words[static_cast<std::size_t>(i % 64 / 16)] >= 0x80000000U ? 2.0F : 0.0F;
+        ASSERT_EQ(mask[static_cast<std::size_t>(i)], i < begin ? -1.0F : kept) << i;
+      }
     }
   }
 }
@@ -285,7 +313,7 @@ TEST(RowLoops, SoftmaxAgreesInEveryBitAndWithItsSteps) {
     }
     for (const auto& [isa, kernels] : loops_that_run(row_kernels_tables)) {
       std::vector<float> y(x.size());
-      kernels->softmax[0](x.data(), y.data(), {kRows, count});
+      kernels->softmax[0](x.data(), y.data(), {kRows, count}, nullptr);
       EXPECT_EQ(y, steps);
     }
     expect_same(kRows * count, [&](const RowKernels& kernels, float* out) {

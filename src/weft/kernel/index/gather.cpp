@@ -9,6 +9,7 @@
 
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
+#include "weft/kernel/core/flat_loops.h"
 
 namespace weft {
 namespace {
@@ -101,6 +102,31 @@ struct GatherRows {
   std::int64_t inner = 1;
 };
 
+// Rows that an index names lie anywhere in memory, so that a processor cannot foresee them: the
+// next one is fetched while this one is used, at most a page of it.
+void fetch_row(const void* row, std::int64_t bytes) {
+  constexpr std::int64_t kLineBytes = 64;
+  constexpr std::int64_t kPageBytes = 4'096;
+  const auto* const from = static_cast<const std::uint8_t*>(row);
+  for (std::int64_t at = 0; at < std::min(bytes, kPageBytes); at += kLineBytes) {
+    __builtin_prefetch(from + at);
+  }
+}
+
+// y = x, or y += x.
+template <class T, class Assign>
+void assign_row(const T* x, T* y, std::int64_t width, ScatterMode mode, const Assign& assign) {
+  if (mode == ScatterMode::kAssign) {
+    std::copy_n(x, width, y);
+    return;
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    flat_loops().add(x, y, 0, width);
+  } else {
+    for (std::int64_t i = 0; i < width; ++i) assign(y[i], x[i]);
+  }
+}
+
 void put_rows_body(ScatterMode mode, const GatherRows& rows, LaunchArrays in, LaunchArrays out) {
   // in: index, source.
   const std::int64_t count = in[0].size();
@@ -115,10 +141,14 @@ void put_rows_body(ScatterMode mode, const GatherRows& rows, LaunchArrays in, La
         const std::int64_t block = begin / rows.inner;
         const std::int64_t column = begin % rows.inner;
         const std::int64_t width = std::min(end - begin, rows.inner - column);
+        T* const first = to + block * rows.length * rows.inner + column;
         for (std::int64_t j = 0; j < count; ++j) {
-          T* const y = to + (block * rows.length + index[j]) * rows.inner + column;
-          const T* const x = from + (block * count + j) * rows.inner + column;
-          for (std::int64_t i = 0; i < width; ++i) assign(y[i], x[i]);
+          if (j + 1 < count) {
+            fetch_row(first + index[j + 1] * rows.inner,
+                      width * static_cast<std::int64_t>(sizeof(T)));
+          }
+          assign_row(from + (block * count + j) * rows.inner + column,
+                     first + index[j] * rows.inner, width, mode, assign);
         }
         begin += width;
       }
@@ -249,9 +279,14 @@ Array select_rows(const char* name, const Array& x, int axis, const Array& index
       const T* const source = static_cast<const T*>(in[0].raw_data());
       T* const to = static_cast<T*>(out[0].raw_data());
       parallel_for(rows.outer * count, grain, [&](std::int64_t begin, std::int64_t end) {
+        const auto row_of = [&](std::int64_t i) {
+          return source + (i / count * rows.length + at[i % count]) * rows.inner;
+        };
         for (std::int64_t i = begin; i < end; ++i) {
-          const T* const row = source + (i / count * rows.length + at[i % count]) * rows.inner;
-          std::copy_n(row, rows.inner, to + i * rows.inner);
+          if (i + 1 < end) {
+            fetch_row(row_of(i + 1), rows.inner * static_cast<std::int64_t>(sizeof(T)));
+          }
+          std::copy_n(row_of(i), rows.inner, to + i * rows.inner);
         }
       });
     });

@@ -67,21 +67,17 @@ void forward_rows(const CrossEntropyRule& rule, LaunchArrays in, LaunchArrays ou
   const Shares shares(rule, loops.count());
   loops.each([&](std::int64_t i) {
     const void* const row = loops.row(in[0], i);
-    void* const y = loops.row(out[2], i);
-    const double largest = loops.max(row);
-    loops.exp(row, largest, y);
-    const double total = loops.sum(y);
-    loops.affine(y, 1.0 / total, 0.0, y);
+    const RowTotal total = loops.softmax(row, loops.row(out[2], i));
     const std::int64_t target = indexes(in[1])[i];
     const bool ignored = target == rule.ignore_index;
     const double weight = ignored ? 0.0 : weights[target];
     double loss = 0;
     if (!ignored) {
-      const double log_total = std::log(total);
-      loss = shares.target * weight * (log_total + (largest - loops.value(row, target)));
+      const double log_total = std::log(total.sum);
+      loss = shares.target * weight * (log_total + (total.largest - loops.value(row, target)));
       if (shares.each != 0) {
-        loss +=
-            shares.each * (weights.sum * (largest + log_total) - weighted_sum(loops, row, weights));
+        loss += shares.each *
+                (weights.sum * (total.largest + log_total) - weighted_sum(loops, row, weights));
       }
     }
     writable_doubles(out[0])[i] = loss;

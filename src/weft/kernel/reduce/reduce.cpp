@@ -18,8 +18,10 @@ namespace {
 
 // Values that one part of one output reduces, at most.
 constexpr std::int64_t kPartValues = 65'536;
-// Outputs side by side where they lie side by side in memory.
+// Outputs side by side where they lie side by side in memory: at least, and at most. A processor
+// fetches ahead along a row, so wide tiles read memory much faster than narrow ones.
 constexpr std::int64_t kTile = 64;
+constexpr std::int64_t kTileMax = 2'048;
 
 struct Axes {
   int count = 0;
@@ -146,7 +148,7 @@ void reduce_tiles(const ReduceProblem& problem, std::int64_t first, std::int64_t
   const auto [run_reduce, step] = outer.pop();
   for (std::int64_t output = first; output < last;) {
     const std::int64_t inside = output % run_reduce;
-    const std::int64_t count = std::min({run_reduce - inside, last - output, kTile});
+    const std::int64_t count = std::min(run_reduce - inside, last - output);
     const std::int64_t offset = outer.offset(output / run_reduce) + inside * step;
     double* const state = part.state + output;
     std::fill_n(state, count, reduce_start(problem.op));
@@ -155,19 +157,23 @@ void reduce_tiles(const ReduceProblem& problem, std::int64_t first, std::int64_t
     for (std::int64_t at = part.begin; at < part.end;) {
       const std::int64_t begin = at % length;
       const std::int64_t stop = std::min(length, begin + part.end - at);
-      const std::int64_t base = offset + rows.offset(at / length);
-      for (std::int64_t i = begin; i < stop; ++i) {
-        const void* const x = problem.data + (base + i * stride) * problem.item_bytes;
-        if (problem.shifts == nullptr) {
-          columns(x, step, state, count);
-        } else {
-          deviations(x, step, problem.shifts + output, state, count);
-        }
+      const std::int64_t base = offset + rows.offset(at / length) + begin * stride;
+      const ColumnRows lines{problem.data + base * problem.item_bytes, step, stride, stop - begin};
+      if (problem.shifts == nullptr) {
+        columns(lines, state, count);
+      } else {
+        deviations(lines, problem.shifts + output, state, count);
       }
       at += stop - begin;
     }
     output += count;
   }
+}
+
+// About as many tiles as threads. The width changes no result: each output has a sum of its own.
+std::int64_t tile_width(std::int64_t outputs) {
+  const std::int64_t share = (outputs + thread_count() - 1) / thread_count();
+  return std::min(outputs, std::clamp((share + kTile - 1) / kTile * kTile, kTile, kTileMax));
 }
 
 // All partial results, then joined into the first `outputs` values.
@@ -182,7 +188,7 @@ std::vector<double> run_reduce(const ReduceProblem& problem, std::int64_t output
   const bool side_by_side =
       problem.kept.count > 0 && problem.kept.strides[problem.kept.last()] == 1 &&
       (problem.reduced.count == 0 || problem.reduced.strides[problem.reduced.last()] != 1);
-  const std::int64_t tile = side_by_side ? std::min(kTile, outputs) : 1;
+  const std::int64_t tile = side_by_side ? tile_width(outputs) : 1;
   const std::int64_t tiles = (outputs + tile - 1) / tile;
   const std::int64_t item_values = std::max<std::int64_t>(1, part_values * tile);
   const std::int64_t grain = std::max<std::int64_t>(1, 32'768 / item_values);

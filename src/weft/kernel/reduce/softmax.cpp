@@ -14,8 +14,7 @@ Array softmax_rows(const Array& x) {
   const Array wide = widened(x);
   Array y = Array::empty(wide.shape(), wide.dtype(), wide.device());
   launch("softmax", {&wide}, {&y}, [](LaunchArrays in, LaunchArrays out) {
-    const RowLoops loops("softmax", in[0]);
-    loops.softmax(in[0], out[0]);
+    RowLoops("softmax", in[0]).softmax(in[0], out[0]);
   });
   return wide.dtype() == x.dtype() ? y : y.to(x.dtype());
 }
@@ -24,8 +23,7 @@ Array log_softmax_rows(const Array& x) {
   const Array wide = widened(x);
   Array y = Array::empty(wide.shape(), wide.dtype(), wide.device());
   launch("log_softmax", {&wide}, {&y}, [](LaunchArrays in, LaunchArrays out) {
-    const RowLoops loops("log_softmax", in[0]);
-    loops.log_softmax(in[0], out[0]);
+    RowLoops("log_softmax", in[0]).log_softmax(in[0], out[0]);
   });
   return wide.dtype() == x.dtype() ? y : y.to(x.dtype());
 }
@@ -35,15 +33,7 @@ Array softmax_rows_gradient(const Array& y, const Array& dy) {
   const Array from = widened(dy);
   Array dx = Array::empty(result.shape(), result.dtype(), result.device());
   launch("softmax_gradient", {&result, &from}, {&dx}, [](LaunchArrays in, LaunchArrays out) {
-    const RowLoops loops("softmax", in[0]);
-    loops.each([&](std::int64_t i) {
-      const void* const row = loops.row(in[0], i);
-      const void* const gradient = loops.row(in[1], i);
-      void* const to = loops.row(out[0], i);
-      loops.multiply(gradient, row, to);
-      loops.affine(gradient, 1.0, -loops.sum(to), to);
-      loops.multiply(to, row, to);
-    });
+    RowLoops("softmax", in[0]).softmax_gradient(in[0], in[1], out[0]);
   });
   return dx.to(y.dtype());
 }
@@ -53,14 +43,7 @@ Array log_softmax_rows_gradient(const Array& y, const Array& dy) {
   const Array from = widened(dy);
   Array dx = Array::empty(result.shape(), result.dtype(), result.device());
   launch("log_softmax_gradient", {&result, &from}, {&dx}, [](LaunchArrays in, LaunchArrays out) {
-    const RowLoops loops("log_softmax", in[0]);
-    loops.each([&](std::int64_t i) {
-      const void* const gradient = loops.row(in[1], i);
-      void* const to = loops.row(out[0], i);
-      loops.exp(loops.row(in[0], i), 0.0, to);
-      loops.affine(to, -loops.sum(gradient), 0.0, to);
-      loops.add(to, gradient, to);
-    });
+    RowLoops("log_softmax", in[0]).log_softmax_gradient(in[0], in[1], out[0]);
   });
   return dx.to(y.dtype());
 }
