@@ -72,7 +72,8 @@ struct Fetched {
 };
 template <class T, class... Rest>
 struct Fetched<T, Rest...> : Fetched<Rest...> {
-  Fetched(const T* first, const Rest*... rest) : Fetched<Rest...>(rest...), values(first) {}
+  explicit Fetched(const T* first, const Rest*... rest)
+      : Fetched<Rest...>(rest...), values(first) {}
   void at(std::int64_t i) const {
     __builtin_prefetch(values + i);
     Fetched<Rest...>::at(i);
