@@ -155,7 +155,7 @@ void binary_row(const RunOperand* operands, void* out, std::int64_t count, const
   } else if (!SideBySide<F> && a.step == 1 && b.step == 0) {
     const T value = *z;
     for (std::int64_t i = 0; i < count; ++i) y[i] = call<F, T>(x[i], value, s, t);
-  } else if (!SideBySide<F> && a.step == 0 && b.step == 1) {
+  } else if (a.step == 0 && b.step == 1) {  // such as the gradient of a sum
     const T value = *x;
     for (std::int64_t i = 0; i < count; ++i) y[i] = call<F, T>(value, z[i], s, t);
   } else {
