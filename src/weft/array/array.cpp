@@ -288,7 +288,8 @@ Array Array::slice(int axis, std::optional<std::int64_t> start, std::optional<st
   const std::int64_t first = start ? resolve(*start) : (step > 0 ? low : high);
   const std::int64_t last = stop ? resolve(*stop) : (step > 0 ? high : low);
   const std::int64_t distance = step > 0 ? last - first : first - last;
-  const std::int64_t stride = step > 0 ? step : -step;
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t stride = step > 0 ? step : -std::max(step, -most);
   const std::int64_t count = distance <= 0 ? 0 : (distance - 1) / stride + 1;
   Shape shape = shape_;
   Strides strides = view.strides_;

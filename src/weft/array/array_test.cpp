@@ -1,6 +1,7 @@
 #include "weft/array/array.h"
 
 #include <new>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
@@ -238,6 +239,17 @@ TEST(Array, a_negative_start_counts_from_the_end) {
   EXPECT_THAT(counting({4, 1}).slice(0, -2, {}).to_vector<std::int64_t>(), ElementsAre(2, 3));
   EXPECT_THAT(counting({5}).slice(0, {}, {}, -2).to_vector<std::int64_t>(), ElementsAre(4, 2, 0));
   EXPECT_EQ(counting({5}).slice(0, 4, 2).size(), 0);
+}
+
+TEST(Array, a_slice_takes_any_bounds_and_steps) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const Array five = counting({5});
+  EXPECT_THAT(five.slice(0, {}, {}, Limits::min()).to_vector<std::int64_t>(), ElementsAre(4));
+  EXPECT_THAT(five.slice(0, {}, {}, Limits::max()).to_vector<std::int64_t>(), ElementsAre(0));
+  EXPECT_THAT(five.slice(0, Limits::max(), Limits::min(), -3).to_vector<std::int64_t>(),
+              ElementsAre(4, 1));
+  EXPECT_THAT(five.slice(0, Limits::min(), Limits::max(), 3).to_vector<std::int64_t>(),
+              ElementsAre(0, 3));
 }
 
 TEST(Array, reshape_is_a_view_where_the_strides_allow_it) {

@@ -30,17 +30,17 @@ using ElementwiseRow = void (*)(const RunOperand* operands, void* out, std::int6
 // The reduction of one run.
 using ReduceRow = double (*)(const void* x, std::int64_t step, std::int64_t count);
 // `rows` rows of values, x[r * row_step + i * step] for i in [0, count).
-struct ColumnRows {
+struct StridedRows {
   const void* x;
   std::int64_t step;
   std::int64_t row_step;
   std::int64_t rows;
 };
 // state[i] = op(state[i], row[i]) for one row after the other: `count` reductions side by side.
-using ReduceColumns = void (*)(const ColumnRows& rows, double* state, std::int64_t count);
+using ReduceColumns = void (*)(const StridedRows& rows, double* state, std::int64_t count);
 // The sum of (x - shift)^2 over one run, or side by side.
 using DeviationRow = double (*)(const void* x, std::int64_t step, double shift, std::int64_t count);
-using DeviationColumns = void (*)(const ColumnRows& rows, const double* shifts, double* state,
+using DeviationColumns = void (*)(const StridedRows& rows, const double* shifts, double* state,
                                   std::int64_t count);
 // out[i] = x[i] * scale where random word i of the row is at least `threshold`, else 0. `x` may be
 // null: then x[i] is 1. Word i is word (i % 64) / 16 of the Philox block with this key and counter

@@ -282,9 +282,9 @@ double reduce_row(const void* x, std::int64_t step, std::int64_t count) {
 // go through a register that holds the state: to load and to store it for each value would take
 // longer than to read the value.
 template <int kRowsAtOnce, class T, class Add>
-inline void for_each_column(const ColumnRows& given, double* __restrict state, std::int64_t count,
+inline void for_each_column(const StridedRows& given, double* __restrict state, std::int64_t count,
                             const Add& add) {
-  const ColumnRows rows = given;
+  const StridedRows rows = given;
   const T* __restrict row = static_cast<const T*>(rows.x);
   std::int64_t left = rows.rows;
   if constexpr (kRowsAtOnce > 1) {
@@ -316,7 +316,7 @@ template <class T>
 constexpr int kRowsOfSums = __is_same(T, float) ? 8 : 1;
 
 template <class S, class T>
-void reduce_columns(const ColumnRows& rows, double* state, std::int64_t count) {
+void reduce_columns(const StridedRows& rows, double* state, std::int64_t count) {
   constexpr int kRows = __is_same(S, SumState) ? kRowsOfSums<T> : 1;
   for_each_column<kRows, T>(rows, state, count, [](double before, double value, std::int64_t) {
     return S::join(before, value);
@@ -361,7 +361,7 @@ double deviation_row(const void* x, std::int64_t step, double shift, std::int64_
 }
 
 template <class T>
-void deviation_columns(const ColumnRows& rows, const double* __restrict shifts, double* state,
+void deviation_columns(const StridedRows& rows, const double* __restrict shifts, double* state,
                        std::int64_t count) {
   for_each_column<kRowsOfSums<T>, T>(rows, state, count,
                                      [shifts](double before, double value, std::int64_t i) {

@@ -158,7 +158,7 @@ void reduce_tiles(const ReduceProblem& problem, std::int64_t first, std::int64_t
       const std::int64_t begin = at % length;
       const std::int64_t stop = std::min(length, begin + part.end - at);
       const std::int64_t base = offset + rows.offset(at / length) + begin * stride;
-      const ColumnRows lines{problem.data + base * problem.item_bytes, step, stride, stop - begin};
+      const StridedRows lines{problem.data + base * problem.item_bytes, step, stride, stop - begin};
       if (problem.shifts == nullptr) {
         columns(lines, state, count);
       } else {

@@ -1,4 +1,6 @@
 // slice: x[start:stop:step] along one axis; a view. The gradient is 0 elsewhere.
+#include <limits>
+
 #include "weft/autograd/op_trace.h"
 #include "weft/op/core/linear_map.h"
 #include "weft/op/core/operands.h"
@@ -17,20 +19,24 @@ Tensor slice(const Tensor& x, int axis, std::optional<std::int64_t> start,
                       {"stop", stop ? traced(std::array{*stop}) : std::vector<double>()},
                       {"step", {static_cast<double>(step)}}});
   }
+  // What has no value has no bits either, which a capture must have.
+  using Limits = std::numeric_limits<std::int64_t>;
+  const std::int64_t first = start.value_or(step > 0 ? 0 : Limits::max());
+  const std::int64_t end = stop.value_or(step > 0 ? Limits::max() : Limits::min());
   return record(
       "slice", std::move(y), {&x},
       [=, shape = x.shape()](const Array& dy, const InputGradients& dx) {
         Array gradient = Array::zeros(shape, dy.dtype(), dy.device());
-        gradient.slice(axis, start, stop, step).copy_from(dy.strided());
+        gradient.slice(axis, first, end, step).copy_from(dy.strided());
         dx.add(0, std::move(gradient));
       },
       [=, shape = x.shape()](const Tensor& dy, const TensorGradients& dx) {
         const auto spread = [=](const Array& g) {
           Array whole = Array::zeros(shape, g.dtype(), g.device());
-          whole.slice(axis, start, stop, step).copy_from(g.strided());
+          whole.slice(axis, first, end, step).copy_from(g.strided());
           return whole;
         };
-        const auto cut = [=](const Array& g) { return g.strided().slice(axis, start, stop, step); };
+        const auto cut = [=](const Array& g) { return g.strided().slice(axis, first, end, step); };
         dx.add(0, linear_map("slice_gradient", dy, spread, cut));
       });
 }
