@@ -1,7 +1,7 @@
 #include "weft/array/array.h"
 
-#include <new>
 #include <limits>
+#include <new>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
