@@ -19,9 +19,20 @@ namespace weft {
 void set_thread_count(int count);
 int thread_count();
 
+// How parallel_pieces cuts a range: at multiples of `unit`, and at most `at_once` units for a call.
+struct Pieces {
+  std::int64_t unit = 1;
+  std::int64_t at_once = 1;
+};
+
 namespace internal {
 using RangeBody = void (*)(void* body, std::int64_t begin, std::int64_t end);
 void parallel_ranges(std::int64_t size, std::int64_t grain, RangeBody call, void* body);
+template <class Body>
+void call_range(void* body, std::int64_t begin, std::int64_t end) {
+  (*static_cast<Body*>(body))(begin, end);
+}
+void parallel_pieces(std::int64_t size, const Pieces& pieces, RangeBody call, void* body);
 using TeamBody = void (*)(void* body, std::int64_t part, std::int64_t parts);
 void parallel_team(std::int64_t threads, TeamBody call, void* body);
 }  // namespace internal
@@ -31,13 +42,17 @@ void parallel_team(std::int64_t threads, TeamBody call, void* body);
 // several, when all parts have ended.
 template <class Body>
 void parallel_for(std::int64_t size, std::int64_t grain, Body&& body) {
-  using Plain = std::remove_reference_t<Body>;
-  internal::parallel_ranges(
-      size, grain,
-      [](void* object, std::int64_t begin, std::int64_t end) {
-        (*static_cast<Plain*>(object))(begin, end);
-      },
-      const_cast<void*>(static_cast<const void*>(&body)));
+  internal::parallel_ranges(size, grain, internal::call_range<std::remove_reference_t<Body>>,
+                            const_cast<void*>(static_cast<const void*>(&body)));
+}
+
+// The same in pieces. A thread has a part of the range, as of parallel_for, and takes it piece by
+// piece; when it is done it takes pieces that others have not begun, so that all end together where
+// one core is slower than another. For long work whose body costs little to call.
+template <class Body>
+void parallel_pieces(std::int64_t size, const Pieces& pieces, Body&& body) {
+  internal::parallel_pieces(size, pieces, internal::call_range<std::remove_reference_t<Body>>,
+                            const_cast<void*>(static_cast<const void*>(&body)));
 }
 
 // Calls body(part, parts) for each part in [0, parts) on a thread of its own, all at the same time:

@@ -16,8 +16,12 @@
 #include <omp.h>
 #include <pthread.h>
 
+#include "weft/base/core/piece_range.h"
+
 namespace weft {
 namespace {
+
+using internal::PieceRange;
 
 using std::chrono::microseconds;
 
@@ -121,6 +125,14 @@ class AtWork {
 // under way, never for a thread that the system keeps from running.
 class ComputePool {
  public:
+  // A size in units, of which a thread takes at most so many at once.
+  struct Cut {
+    std::int64_t size = 0;
+    std::int64_t unit = 1;
+    std::int64_t units = 0;
+    std::uint32_t at_once = 1;
+  };
+
   // One job at a time: false if another thread's is under way, or if this is a part of one.
   bool enter() { return !at_work && !busy_.test_and_set(std::memory_order_acquire); }
   void leave() { busy_.clear(std::memory_order_release); }
@@ -131,24 +143,47 @@ class ComputePool {
     const auto begin_of = [&](std::int64_t part) { return size * part / parts; };
     start();
     for (std::int64_t part = 1; part < parts; ++part) {
-      offer(part, {call, body, begin_of(part), begin_of(part + 1), false});
+      offer(part, {call, body, begin_of(part), begin_of(part + 1), Kind::kRange});
     }
     std::uint32_t theirs = 0;
     {
       const AtWork here;
-      compute({call, body, 0, begin_of(1), false});
+      compute({call, body, 0, begin_of(1), Kind::kRange});
       for (std::int64_t part = parts - 1; part > 0; --part) {
         if (take(part)) {
-          compute({call, body, begin_of(part), begin_of(part + 1), false});
+          compute({call, body, begin_of(part), begin_of(part + 1), Kind::kRange});
         } else {
           ++theirs;
         }
       }
     }
     finish(theirs);
-    if (!job_.failed.load(std::memory_order_relaxed)) return nullptr;
-    job_.failed.store(false, std::memory_order_relaxed);
-    return std::exchange(job_.error, nullptr);
+    return take_error();
+  }
+
+  // The same in pieces; `cut` has at least as many units as there are parts.
+  std::exception_ptr run_pieces(const Cut& cut, std::int64_t parts, internal::RangeBody call,
+                                void* body) {
+    cut_ = cut;
+    parts_ = parts;
+    const auto begin_of = [&](std::int64_t part) {
+      return static_cast<std::uint32_t>(cut.units * part / parts);
+    };
+    for (std::int64_t part = 0; part < parts; ++part) {
+      left_of(part).set({begin_of(part), begin_of(part + 1)});
+    }
+    start();
+    for (std::int64_t part = 1; part < parts; ++part) {
+      offer(part, {call, body, part, 0, Kind::kPieces});
+    }
+    std::uint32_t theirs = 0;
+    {
+      const AtWork here;
+      compute_pieces({call, body, 0, 0, Kind::kPieces});
+    }
+    for (std::int64_t part = parts - 1; part > 0; --part) theirs += take(part) ? 0U : 1U;
+    finish(theirs);
+    return take_error();
   }
 
   // Those that do not come within kSpin have no part.
@@ -156,7 +191,8 @@ class ComputePool {
     job_.joined.store(1, std::memory_order_relaxed);
     job_.team.store(0, std::memory_order_relaxed);
     start();
-    for (std::int64_t part = 1; part < threads; ++part) offer(part, {call, body, 0, 0, true});
+    for (std::int64_t part = 1; part < threads; ++part)
+      offer(part, {call, body, 0, 0, Kind::kTeam});
     const auto wanted = static_cast<std::uint32_t>(threads);
     spin_until([&] { return job_.joined.load(std::memory_order_relaxed) == wanted; });
     std::uint32_t parts = wanted;
@@ -166,27 +202,28 @@ class ComputePool {
     job_.barrier.open(parts);
     job_.team.store(parts, std::memory_order_release);
     job_.team.notify_all();
-    run_team_part({call, body, 0, parts, true});
+    run_team_part({call, body, 0, parts, Kind::kTeam});
     finish(parts - 1);
   }
 
   // As many parts as there are threads for, of those that are wanted.
   std::int64_t grow(std::int64_t wanted) {
     try {
-      while (static_cast<std::int64_t>(offers_.size()) < wanted - 1) add_worker();
+      while (static_cast<std::int64_t>(workers_.size()) < wanted - 1) add_worker();
     } catch (const std::system_error&) {
       // The system has no more threads: those that there are do all of it.
     }
-    return std::min(wanted, static_cast<std::int64_t>(offers_.size()) + 1);
+    return std::min(wanted, static_cast<std::int64_t>(workers_.size()) + 1);
   }
 
  private:
+  enum class Kind : unsigned char { kRange, kPieces, kTeam };
   struct Part {
     internal::RangeBody call = nullptr;  // a TeamBody is the same type
     void* body = nullptr;
-    std::int64_t begin = 0;
+    std::int64_t begin = 0;  // of kPieces the number of the part
     std::int64_t end = 0;
-    bool is_team = false;
+    Kind kind = Kind::kRange;
   };
   // With all that its worker needs in one line of memory, which is one journey from core to core.
   struct alignas(64) Offer {
@@ -195,6 +232,10 @@ class ComputePool {
     Part part;
   };
   static_assert(sizeof(Offer) == 64);
+  struct Worker {
+    Offer offer;
+    PieceRange left;  // of the part that it is offered, if that is one of pieces
+  };
   // In a line that the caller only reads, but for teams.
   struct alignas(64) Job {
     // Parts that workers have done, of all jobs.
@@ -209,19 +250,19 @@ class ComputePool {
 
   // A worker gets no signals, which are for the program's own threads.
   void add_worker() {
-    auto made = std::make_unique<Offer>();
+    auto made = std::make_unique<Worker>();
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-      std::thread([this, from = made.get()] { work(*from); }).detach();
+      std::thread([this, from = &made->offer] { work(*from); }).detach();
     } catch (...) {
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
       throw;
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    offers_.push_back(std::move(made));
+    workers_.push_back(std::move(made));
   }
 
   void start() {
@@ -234,7 +275,7 @@ class ComputePool {
   }
 
   void offer(std::int64_t part, const Part& what) {
-    Offer& to = *offers_[static_cast<std::size_t>(part - 1)];
+    Offer& to = workers_[static_cast<std::size_t>(part - 1)]->offer;
     to.part = what;
     to.token.store(token_, std::memory_order_release);
     to.token.notify_one();
@@ -243,7 +284,7 @@ class ComputePool {
   // Whether the part was still on offer.
   bool take(std::int64_t part) {
     std::uint32_t token = token_;
-    return offers_[static_cast<std::size_t>(part - 1)]->token.compare_exchange_strong(
+    return workers_[static_cast<std::size_t>(part - 1)]->offer.token.compare_exchange_strong(
         token, 0, std::memory_order_acq_rel);
   }
 
@@ -255,6 +296,31 @@ class ComputePool {
     }
   }
 
+  PieceRange& left_of(std::int64_t part) {
+    return part == 0 ? callers_left_ : workers_[static_cast<std::size_t>(part - 1)]->left;
+  }
+
+  // Its own pieces, and then what others have not begun.
+  void compute_pieces(const Part& part) {
+    const auto run_all = [&](auto&& next) {
+      for (PieceRange::Piece piece = next(); !piece.empty(); piece = next()) {
+        compute({part.call, part.body, piece.begin * cut_.unit,
+                 std::min(piece.end * cut_.unit, cut_.size), Kind::kRange});
+      }
+    };
+    run_all([&] { return left_of(part.begin).take_front(cut_.at_once); });
+    for (std::int64_t i = 1; i < parts_; ++i) {
+      PieceRange& others = left_of((part.begin + i) % parts_);
+      run_all([&] { return others.take_back(cut_.at_once); });
+    }
+  }
+
+  std::exception_ptr take_error() {
+    if (!job_.failed.load(std::memory_order_relaxed)) return nullptr;
+    job_.failed.store(false, std::memory_order_relaxed);
+    return std::exchange(job_.error, nullptr);
+  }
+
   void work(Offer& from) {
     for (;;) {
       wait_until(from.token, [](std::uint32_t token) { return token != 0; });
@@ -263,11 +329,11 @@ class ComputePool {
         continue;  // the caller has taken it
       }
       const Part part = from.part;
-      if (part.is_team) {
+      if (part.kind == Kind::kTeam) {
         join_team(part);
       } else {
         const AtWork here;
-        compute(part);
+        part.kind == Kind::kPieces ? compute_pieces(part) : compute(part);
       }
       job_.done.fetch_add(1, std::memory_order_release);
       job_.done.notify_one();
@@ -293,7 +359,11 @@ class ComputePool {
   Job job_;
   std::uint32_t token_ = 0;
   std::uint32_t done_before_ = 0;  // parts that workers have done, or will have after this job
-  std::vector<std::unique_ptr<Offer>> offers_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  // The job that is cut into pieces, and what is left of the caller's part.
+  Cut cut_;
+  std::int64_t parts_ = 0;
+  PieceRange callers_left_;
 };
 
 // Never destroyed, because its workers sleep there when the program ends.
@@ -343,6 +413,25 @@ void parallel_ranges(std::int64_t size, std::int64_t grain, RangeBody call, void
   }
   parts = pool().grow(parts);
   const std::exception_ptr error = pool().run(size, parts, call, body);
+  pool().leave();
+  if (error != nullptr) std::rethrow_exception(error);
+}
+
+void parallel_pieces(std::int64_t size, const Pieces& pieces, RangeBody call, void* body) {
+  if (size <= 0) return;
+  // Pieces are counted in 32 bits.
+  const std::int64_t unit = std::max({pieces.unit, size >> 30U, std::int64_t{1}});
+  const std::int64_t units = (size - 1) / unit + 1;
+  std::int64_t parts = std::clamp<std::int64_t>(units, 1, configured_threads);
+  if (parts == 1 || !pool().enter()) {
+    call(body, 0, size);
+    return;
+  }
+  parts = pool().grow(parts);
+  const auto at_once =
+      static_cast<std::uint32_t>(std::clamp<std::int64_t>(pieces.at_once, 1, units));
+  const std::exception_ptr error =
+      pool().run_pieces({size, unit, units, at_once}, parts, call, body);
   pool().leave();
   if (error != nullptr) std::rethrow_exception(error);
 }

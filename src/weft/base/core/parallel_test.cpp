@@ -1,6 +1,8 @@
-// parallel_for and parallel_team: that each index is computed once, whatever the threads do.
+// parallel_for, parallel_pieces and parallel_team: that each index is computed once, whatever the
+// threads do.
 #include "weft/base/parallel.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -111,6 +113,64 @@ TEST(ParallelFor, AnExceptionOfAPartReachesTheCaller) {
     Atomic<int> parts{0};
     parallel_for(threads, 1, [&](std::int64_t, std::int64_t) { ++parts; });
     EXPECT_EQ(parts.load(), threads);
+  }
+  set_thread_count(1);
+}
+
+TEST(ParallelPieces, CoverEachIndexOnceAndBeginAtMultiplesOfTheUnit) {
+  for (const int threads : {1, 2, 3, 7}) {
+    set_thread_count(threads);
+    for (const std::int64_t size : {0, 1, 23, 24, 25, 1000}) {
+      for (const Pieces& pieces : {Pieces{24, 4}, Pieces{1, 1}, Pieces{0, 0}, Pieces{5, 1000}}) {
+        std::vector<Atomic<int>> touched(static_cast<std::size_t>(size));
+        Atomic<int> odd{0};
+        parallel_pieces(size, pieces, [&](std::int64_t begin, std::int64_t end) {
+          const std::int64_t unit = std::max<std::int64_t>(pieces.unit, 1);
+          const bool even = begin % unit == 0 && (end % unit == 0 || end == size) && begin < end;
+          const std::int64_t most = unit * std::max<std::int64_t>(pieces.at_once, 1);
+          if (!even || (threads > 1 && size > unit && end - begin > most)) ++odd;
+          for (std::int64_t i = begin; i < end; ++i) ++touched[static_cast<std::size_t>(i)];
+        });
+        EXPECT_EQ(odd.load(), 0) << threads << " threads, " << size << " indexes";
+        for (const Atomic<int>& count : touched) ASSERT_EQ(count.load(), 1);
+      }
+    }
+  }
+  set_thread_count(1);
+}
+
+// Whichever thread has the first or the last piece, another takes all that it leaves.
+TEST(ParallelPieces, AThreadThatIsHeldUpKeepsOnlyOnePiece) {
+  set_thread_count(2);
+  constexpr std::int64_t kSize = 64;
+  for (const std::int64_t slow : {std::int64_t{0}, kSize - 1}) {
+    Atomic<std::int64_t> others{0};
+    parallel_pieces(kSize, {1, 1}, [&](std::int64_t begin, std::int64_t end) {
+      if (begin != slow) {
+        others += end - begin;
+        return;
+      }
+      while (others.load() < kSize - 1) std::this_thread::yield();
+    });
+    EXPECT_EQ(others.load(), kSize - 1);
+  }
+  set_thread_count(1);
+}
+
+TEST(ParallelPieces, AnExceptionReachesTheCallerWhenAllPiecesHaveEnded) {
+  for (const int threads : {1, 3}) {
+    set_thread_count(threads);
+    Atomic<std::int64_t> computed{0};
+    const auto fails = [&](std::int64_t begin, std::int64_t end) {
+      computed += end - begin;
+      if (begin <= 50 && 50 < end) throw std::bad_alloc();
+    };
+    EXPECT_THROW(parallel_pieces(100, {1, 2}, fails), std::bad_alloc);
+    EXPECT_EQ(computed.load(), 100);
+    computed = 0;
+    parallel_pieces(10, {1, 2},
+                    [&](std::int64_t begin, std::int64_t end) { computed += end - begin; });
+    EXPECT_EQ(computed.load(), 10);
   }
   set_thread_count(1);
 }

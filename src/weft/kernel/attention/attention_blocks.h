@@ -79,13 +79,16 @@ class Workspace {
   std::byte* next_;
 };
 
-// Calls kv_head(b, kv_head) of a Solver for each key head; a thread has one Solver.
+// A thread makes its blocks anew for so many heads, and is that much done before another at most.
+inline constexpr std::int64_t kHeadsAtOnce = 8;
+
+// Calls kv_head(b, kv_head) of a Solver for each key head.
 template <class Solver, class Problem, class Out>
 void solve(const Problem& p, const Out& out) {
   if (p.width == 0 || p.batch * p.kv_heads == 0) return;
   const std::int64_t products = p.group() * p.queries * p.keys * p.width;
-  const std::int64_t grain = attention_grain(products);
-  parallel_for(p.batch * p.kv_heads, grain, [&](std::int64_t begin, std::int64_t end) {
+  const Pieces pieces{attention_grain(products), kHeadsAtOnce};
+  parallel_pieces(p.batch * p.kv_heads, pieces, [&](std::int64_t begin, std::int64_t end) {
     Solver solver(p, out);
     for (std::int64_t item = begin; item < end; ++item) {
       solver.kv_head(item / p.kv_heads, item % p.kv_heads);

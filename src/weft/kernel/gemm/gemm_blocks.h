@@ -13,6 +13,9 @@ namespace weft::gemm_blocks {
 
 // Rows of a at once: with a depth of 384 columns 144 KiB, which stay in the second-level cache.
 inline constexpr std::int64_t kRowsAtOnce = 96;
+// Many rows are shared out in pieces of a block, the last ones smaller.
+inline constexpr std::int64_t kRowsOfPiece = 24;
+inline constexpr std::int64_t kPiecesOfThread = 4;
 // Below this many multiply-adds, a microsecond, a thread is not worth its part. Few rows wait for
 // b, so they take longer for as many.
 inline constexpr std::int64_t kGrainProducts = 128 * 1024;
@@ -62,8 +65,11 @@ void run_rows(const SomeWork& work, const Run& run) {
   const GemmSize& size = work.size;
   const std::int64_t products = padded_columns(size.n) * std::max<std::int64_t>(size.k, 1);
   const std::int64_t grain = std::max<std::int64_t>(6, kGrainProducts / products);
-  parallel_for(size.m, grain,
-               [&](std::int64_t begin, std::int64_t end) { run(work.rows(begin, end)); });
+  const auto body = [&](std::int64_t begin, std::int64_t end) { run(work.rows(begin, end)); };
+  if (size.m >= kPiecesOfThread * kRowsAtOnce * thread_count() && kRowsOfPiece >= grain) {
+    return parallel_pieces(size.m, {kRowsOfPiece, kRowsAtOnce / kRowsOfPiece}, body);
+  }
+  parallel_for(size.m, grain, body);
 }
 
 // Calls run(part) for parts that make up `work`, on the compute threads.
