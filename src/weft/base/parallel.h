@@ -46,9 +46,10 @@ void parallel_for(std::int64_t size, std::int64_t grain, Body&& body) {
                             const_cast<void*>(static_cast<const void*>(&body)));
 }
 
-// The same in pieces. A thread has a part of the range, as of parallel_for, and takes it piece by
-// piece; when it is done it takes pieces that others have not begun, so that all end together where
-// one core is slower than another. For long work whose body costs little to call.
+// Like parallel_for with a grain of one unit, but a thread takes its part piece by piece, and when
+// it is done takes pieces that others have not begun: so all end together where one core is slower
+// than another. For long work whose body costs little to call. A range that one thread computes
+// alone is one piece.
 template <class Body>
 void parallel_pieces(std::int64_t size, const Pieces& pieces, Body&& body) {
   internal::parallel_pieces(size, pieces, internal::call_range<std::remove_reference_t<Body>>,

@@ -22,7 +22,6 @@ namespace weft {
 namespace {
 
 using internal::PieceRange;
-
 using std::chrono::microseconds;
 
 int configured_threads = 1;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
@@ -191,8 +190,9 @@ class ComputePool {
     job_.joined.store(1, std::memory_order_relaxed);
     job_.team.store(0, std::memory_order_relaxed);
     start();
-    for (std::int64_t part = 1; part < threads; ++part)
+    for (std::int64_t part = 1; part < threads; ++part) {
       offer(part, {call, body, 0, 0, Kind::kTeam});
+    }
     const auto wanted = static_cast<std::uint32_t>(threads);
     spin_until([&] { return job_.joined.load(std::memory_order_relaxed) == wanted; });
     std::uint32_t parts = wanted;
@@ -221,7 +221,7 @@ class ComputePool {
   struct Part {
     internal::RangeBody call = nullptr;  // a TeamBody is the same type
     void* body = nullptr;
-    std::int64_t begin = 0;  // of kPieces the number of the part
+    std::int64_t begin = 0;  // for kPieces: the number of the part
     std::int64_t end = 0;
     Kind kind = Kind::kRange;
   };
@@ -422,7 +422,7 @@ void parallel_pieces(std::int64_t size, const Pieces& pieces, RangeBody call, vo
   // Pieces are counted in 32 bits.
   const std::int64_t unit = std::max({pieces.unit, size >> 30U, std::int64_t{1}});
   const std::int64_t units = (size - 1) / unit + 1;
-  std::int64_t parts = std::clamp<std::int64_t>(units, 1, configured_threads);
+  std::int64_t parts = std::clamp<std::int64_t>(size / unit, 1, configured_threads);
   if (parts == 1 || !pool().enter()) {
     call(body, 0, size);
     return;

@@ -79,7 +79,8 @@ class Workspace {
   std::byte* next_;
 };
 
-// A thread makes its blocks anew for so many heads, and is that much done before another at most.
+// A thread takes at most so many key heads at once, times the grain, and makes its blocks anew for
+// each such piece.
 inline constexpr std::int64_t kHeadsAtOnce = 8;
 
 // Calls kv_head(b, kv_head) of a Solver for each key head.
