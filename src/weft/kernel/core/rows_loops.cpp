@@ -82,8 +82,8 @@ struct Fetched<T, Rest...> : Fetched<Rest...> {
 };
 
 // y[i] = of(i), two runs at a time: the compiler puts the operations of one between those of the
-// other, so that none waits for the last. Where more of them would need the stack (four of GELU), its
-// lines wait behind those of y that come from memory: 10 in place of 6 ns a register.
+// other, so that none waits for the last. Four of GELU would need the stack, and stores to it wait
+// behind those of y whose lines come from memory: 10 ns for 16 values in place of 6.
 template <class T, class Of, class... Reads>
 __attribute__((noinline)) void side_by_side(T* y, std::int64_t count, const Of& of,
                                             const Fetched<Reads...>& fetched = {}) {
