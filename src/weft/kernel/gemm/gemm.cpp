@@ -188,20 +188,22 @@ void run_gemm(const GemmWork& work) {
   for_each_panel_block(work, pack_float_panels, multiply_depth);
 }
 
+// On the compute threads.
+void pack_shared_panels(const GemmOperand& b, std::int64_t depth, std::int64_t columns,
+                        float* panels) {
+  const std::int64_t grain = 1 + kPackedGrain / (kGemmPanel * std::max<std::int64_t>(depth, 1));
+  parallel_for(
+      padded_columns(columns) / kGemmPanel, grain, [&](std::int64_t begin, std::int64_t end) {
+        const std::int64_t first = begin * kGemmPanel;
+        pack_float_panels(gemm_block_of(b, 0, first), depth,
+                          std::min(end * kGemmPanel, columns) - first, panels + first * depth);
+      });
+}
+
 // Threads that share the rows share the packing, too.
 void run_shared_rows(const GemmWork& work) {
-  const auto pack = [](const GemmOperand& b, std::int64_t depth, std::int64_t columns,
-                       float* panels) {
-    const std::int64_t grain = 1 + kPackedGrain / (kGemmPanel * std::max<std::int64_t>(depth, 1));
-    parallel_for(
-        padded_columns(columns) / kGemmPanel, grain, [&](std::int64_t begin, std::int64_t end) {
-          const std::int64_t first = begin * kGemmPanel;
-          pack_float_panels(gemm_block_of(b, 0, first), depth,
-                            std::min(end * kGemmPanel, columns) - first, panels + first * depth);
-        });
-  };
   for_each_panel_block(
-      work, pack,
+      work, pack_shared_panels,
       [](const GemmWork& part, std::int64_t k, std::int64_t depth, const Panels& panels) {
         gemm_blocks::run_rows(
             part, [&](const GemmWork& rows) { multiply_depth(rows, k, depth, panels); });
@@ -270,7 +272,7 @@ PackedMatrix::PackedMatrix(const GemmOperand& b, std::int64_t k, std::int64_t n)
   const std::int64_t step = gemm_depth(k);
   for (std::int64_t row = 0; row < k; row += step) {
     const std::int64_t depth = std::min(step, k - row);
-    pack_float_panels(gemm_block_of(b, row, 0), depth, n, packed);
+    pack_shared_panels(gemm_block_of(b, row, 0), depth, n, packed);
     packed += padded_columns(n) * depth;
   }
 }

@@ -52,6 +52,7 @@ class PackedMatrix {
   // Columns lie together in so many.
   static constexpr std::int64_t kPanel = 16;
 
+  // On the compute threads.
   PackedMatrix(const GemmOperand& b, std::int64_t k, std::int64_t n);
   std::int64_t k() const { return k_; }
   std::int64_t n() const { return n_; }

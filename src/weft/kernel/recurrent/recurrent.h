@@ -1,12 +1,12 @@
 // One recurrent layer in one direction: RNN, LSTM or GRU over a whole batch of sequences.
 //
-// The products of the inputs of all steps are one matrix product, as are the gradients of the
-// weights; within a step one product with the packed recurrent weights and one pass over the gates
-// are left. Compute threads own rows of the batch, so no step waits for another thread; in a
-// forward pass of a small batch they own units of the layer, and wait for each other once a step.
-// Time is the first axis everywhere. Sequence n has lengths[n] steps: after its end the state does
-// not change and the output is zero, as for PyTorch's packed sequences. In reverse the steps run
-// from a sequence's last to its first.
+// The inputs of many steps are multiplied at once, as many as stay in the caches until the steps
+// have used them; within a step one product with the packed recurrent weights and one pass over
+// the gates are left. The gradients of the weights are one product each. Compute threads own rows
+// of the batch, so no step waits for another thread; in a forward pass of a small batch they own
+// units of the layer, and wait for each other once a step. Time is the first axis everywhere.
+// Sequence n has lengths[n] steps: after its end the state does not change and the output is zero,
+// as for PyTorch's packed sequences. In reverse the steps run from a sequence's last to its first.
 // IMPLEMENTATION: Hochreiter, Schmidhuber, "Long short-term memory", Neural Computation 9(8), 1997,
 // with the forget gate of Gers et al., 2000; Cho et al., "Learning phrase representations using RNN
 // encoder-decoder", EMNLP 2014, with the reset gate after the product, as in PyTorch.
@@ -46,16 +46,18 @@ struct RecurrentInputs {
 struct RecurrentRun {
   RecurrentCell cell = RecurrentCell::kTanh;
   bool reverse = false;
+  // Whether the trace has what the gradient needs; otherwise it has the states alone.
+  bool for_gradient = true;
 };
 
-// The values of a forward pass that the gradient needs.
+// The values of a forward pass that the gradient and the outputs need.
 struct RecurrentTrace {
-  Array gates;  // [T, N, gates * width], activated
+  Array gates;  // [T, N, gates * width], activated; for_gradient
   // [T + 1, N, width]: the state before and after step t is at t and t + 1, in reverse the other
   // way round.
   Array hidden;
   Array cell;            // likewise; LSTM
-  Array candidate_sums;  // [T, N, width]: the hidden state's share of n; GRU
+  Array candidate_sums;  // [T, N, width]: the hidden state's share of n; GRU, for_gradient
 };
 
 RecurrentTrace recurrent_forward(const RecurrentInputs& inputs, const RecurrentRun& run);
@@ -74,8 +76,8 @@ struct RecurrentGradient {
   Array first_cell;    // LSTM
 };
 
-// `output_gradient` has the shape of what recurrent_output or, if `with_state`,
-// recurrent_output_and_state gave.
+// REQUIRES: run.for_gradient, also in the run of the trace. `output_gradient` has the shape of what
+// recurrent_output or, if `with_state`, recurrent_output_and_state gave.
 RecurrentGradient recurrent_backward(const RecurrentTrace& trace, const Array& hidden_weight,
                                      const Array& lengths, const RecurrentRun& run,
                                      const Array& output_gradient, bool with_state);

@@ -6,7 +6,6 @@
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/gemm/gemm.h"
-#include "weft/kernel/gemm/int8.h"
 #include "weft/kernel/index/gather.h"
 #include "weft/kernel/recurrent/gate_loops.h"
 #include "weft/kernel/recurrent/recurrent.h"
@@ -16,28 +15,15 @@
 namespace weft {
 namespace {
 
-// x weight^T + bias for all steps.
-void input_product(std::int64_t rows, const float* x, const Array& weight, const float* bias,
-                   float* out) {
-  const std::int64_t k = weight.dim(1);
-  const GemmOutput sums{out, weight.dim(0), false, bias};
-  if (const auto quantised = int8_weight(weight)) {
-    gemm_int8(rows, x, k, *quantised, sums);
-    return;
-  }
-  if (const auto packed = packed_weight(weight)) {
-    gemm(rows, {x, k, 1}, *packed, sums);
-    return;
-  }
-  gemm({rows, weight.dim(0), k}, {x, k, 1}, {weight.data<float>(), 1, k}, sums);
-}
-void input_product(std::int64_t rows, const double* x, const Array& weight, const double* bias,
-                   double* out) {
-  StepProduct<double>(weight).run(rows, x, {out, weight.dim(0), false, bias});
-}
-
 // The units of a layer that a thread computes, in every gate.
 using Units = ColumnRange;
+
+// Steps [begin, end) in the order of a run, whose sums and gates lie together.
+struct Steps {
+  std::int64_t begin;
+  std::int64_t end;
+  std::int64_t first_time;  // the least of their times
+};
 
 template <class T>
 struct ForwardPass {
@@ -48,15 +34,19 @@ struct ForwardPass {
   // The sums of each row of a table, and which row a step reads; null: sums are where gates are.
   const T* table;
   const std::int64_t* tokens;
-  T* gates;
   T* hidden;
   T* cell;
-  T* candidate_sums;
+  Steps steps;
+  T* gates;           // of these steps
+  T* candidate_sums;  // likewise
   const GateLoops<T>& loops = gate_loops<T>();
 
   bool gru() const { return walk.run.cell == RecurrentCell::kGru; }
   T* gates_at(std::int64_t t, std::int64_t n) const {
-    return gates + walk.row(t, n) * walk.gates();
+    return gates + walk.row(t - steps.first_time, n) * walk.gates();
+  }
+  T* candidate_at(std::int64_t t, std::int64_t n) const {
+    return candidate_sums + walk.row(t - steps.first_time, n) * walk.width;
   }
 
   // The state does not change after a sequence's end.
@@ -72,7 +62,7 @@ struct ForwardPass {
       std::copy_n(cell + before, units.count, cell + after);
     }
     if (gru()) {
-      std::fill_n(candidate_sums + walk.row(t, n) * width + units.first, units.count, T{0});
+      std::fill_n(candidate_at(t, n) + units.first, units.count, T{0});
     }
   }
 
@@ -87,10 +77,9 @@ struct ForwardPass {
       case RecurrentCell::kLstm:
         return loops.lstm({gate, width, cell + before, cell + after, hidden + after}, units.count);
       case RecurrentCell::kGru:
-        return loops.gru(
-            {gate, sums + units.first, width, candidate_sums + walk.row(t, n) * width + units.first,
-             hidden + before, hidden + after},
-            units.count);
+        return loops.gru({gate, sums + units.first, width, candidate_at(t, n) + units.first,
+                          hidden + before, hidden + after},
+                         units.count);
       case RecurrentCell::kTanh:
         return loops.tanh(gate, hidden + after, units.count);
       case RecurrentCell::kRelu:
@@ -124,10 +113,10 @@ struct ForwardPass {
     }
   }
 
-  // All steps of sequences [begin, end).
+  // Sequences [begin, end).
   void rows(std::int64_t begin, std::int64_t end) const {
     std::vector<T> own = own_sums(end - begin);
-    for (std::int64_t index = 0; index < walk.steps; ++index) {
+    for (std::int64_t index = steps.begin; index < steps.end; ++index) {
       const std::int64_t t = walk.time_at(index);
       look_up(t, begin, end, {0, walk.width});
       product.run(end - begin, hidden + walk.row(walk.before(t), begin) * walk.width,
@@ -136,10 +125,10 @@ struct ForwardPass {
     }
   }
 
-  // All steps of all sequences for some units, while other threads of a team compute the others.
+  // All sequences for some units, while other threads of a team compute the others.
   void units(const Units& units) const {
     std::vector<T> own = own_sums(walk.batch);
-    for (std::int64_t index = 0; index < walk.steps; ++index) {
+    for (std::int64_t index = steps.begin; index < steps.end; ++index) {
       const std::int64_t t = walk.time_at(index);
       look_up(t, 0, walk.batch, units);
       const Sums<T> sums = sums_of(t, 0, own);
@@ -168,7 +157,7 @@ std::int64_t threads_for_units(const ForwardPass<T>& pass) {
 }
 
 template <class T>
-void run_forward(const ForwardPass<T>& pass) {
+void run_steps(const ForwardPass<T>& pass) {
   const std::int64_t threads = threads_for_units(pass);
   if (threads < 2) {
     parallel_for(pass.walk.batch, kRecurrentRowGrain,
@@ -181,6 +170,50 @@ void run_forward(const ForwardPass<T>& pass) {
     const std::int64_t end = panels * (part + 1) / parts * PackedMatrix::kPanel;
     pass.units({begin, end - begin});
   });
+}
+
+// Rows of inputs that are multiplied at once: enough that a product reads its weights seldom, few
+// enough that the steps find their sums in a cache. Blocks of rows of a product divide it.
+constexpr std::int64_t kRowsOfInputs = 480;
+
+std::int64_t steps_at_once(const Walk& walk) {
+  return std::clamp<std::int64_t>(kRowsOfInputs / walk.batch, 1, walk.steps);
+}
+
+// The product of the inputs: x [T, N, inputs] times the weight, with the bias.
+template <class T>
+struct InputSums {
+  const StepProduct<T> product;
+  const T* x;
+  std::int64_t inputs;
+  const T* bias;
+
+  void run(std::int64_t first_row, std::int64_t rows, T* sums, std::int64_t step) const {
+    product.run_shared(rows, x + first_row * inputs, {sums, step, false, bias});
+  }
+};
+
+// All steps. The pass has the gates and candidates of all of them, or, without a trace, memory for
+// those of steps_at_once(). `inputs` is null where a table has their sums.
+template <class T>
+void run_forward(ForwardPass<T> pass, const InputSums<T>* inputs, bool traced) {
+  const Walk& walk = pass.walk;
+  T* const gates = pass.gates;
+  T* const candidates = pass.candidate_sums;
+  const std::int64_t at_once = steps_at_once(walk);
+  for (std::int64_t index = 0; index < walk.steps; index += at_once) {
+    const std::int64_t end = std::min(index + at_once, walk.steps);
+    pass.steps = {index, end, std::min(walk.time_at(index), walk.time_at(end - 1))};
+    const std::int64_t first = walk.row(pass.steps.first_time, 0);
+    if (traced) {
+      pass.gates = gates + first * walk.gates();
+      if (pass.gru()) pass.candidate_sums = candidates + first * walk.width;
+    }
+    if (inputs != nullptr) {
+      inputs->run(first, walk.row(end - index, 0), pass.gates, walk.gates());
+    }
+    run_steps(pass);
+  }
 }
 
 // What is added to all sums of a step: both biases, but those of a GRU's hidden state.
@@ -199,41 +232,62 @@ std::vector<T> joint_bias(const Array& input_bias, const Array& hidden_bias, boo
   return bias;
 }
 
+// What a pass writes but the states: the trace, or memory for steps_at_once().
+struct GateArrays {
+  Array gates;
+  Array candidates;  // GRU
+};
+
+// `trace` is the place of the gates in `out`.
+GateArrays gate_arrays(const Walk& walk, LaunchArrays out, int trace) {
+  const bool gru = walk.run.cell == RecurrentCell::kGru;
+  if (walk.run.for_gradient) return {out[trace], gru ? out[trace + 1] : Array()};
+  const std::int64_t rows = walk.row(steps_at_once(walk), 0);
+  const DType dtype = out[0].dtype();
+  return {Array::empty({rows, walk.gates()}, dtype),
+          gru ? Array::empty({rows, walk.width}, dtype) : Array()};
+}
+
 // in: x, input weight, hidden weight, input bias, hidden bias, first hidden, first cell, lengths,
 // tokens.
-// out: gates, hidden, then the cell or the candidate's sums.
+// out: hidden; LSTM: the cell; for a gradient: the gates, and GRU: the candidate's sums.
 template <class T>
 void recurrent_forward_body(LaunchArrays in, LaunchArrays out, const RecurrentRun& run) {
-  const Walk walk = walk_of(out[1], run);
+  const Walk walk = walk_of(out[0], run);
   const bool gru = run.cell == RecurrentCell::kGru;
+  const bool lstm = run.cell == RecurrentCell::kLstm;
   const std::int64_t state = walk.batch * walk.width;
   const std::int64_t first = run.reverse ? walk.steps * state : 0;
-  copy_or_zero(in[5], out[1].data<T>() + first, state);
-  T* const extra = out.size() > 2 ? out[2].data<T>() : nullptr;
-  if (run.cell == RecurrentCell::kLstm) copy_or_zero(in[6], extra + first, state);
+  copy_or_zero(in[5], out[0].data<T>() + first, state);
+  if (lstm) copy_or_zero(in[6], out[1].data<T>() + first, state);
   if (state == 0 || walk.steps == 0) return;
   const bool looks_up = in[8].defined();
   if (looks_up) check_positions("embedding", in[8], in[0].dim(0));
-  const std::int64_t inputs = in[0].dim(in[0].ndim() - 1);
+  const std::int64_t width = in[0].dim(in[0].ndim() - 1);
   const std::int64_t rows = looks_up ? in[0].dim(0) : walk.steps * walk.batch;
-  launch_flops(recurrent_flops(walk, walk.width) + product_flops(rows, walk.gates(), inputs));
+  launch_flops(recurrent_flops(walk, walk.width) + product_flops(rows, walk.gates(), width));
   const std::vector<T> bias = joint_bias<T>(in[3], in[4], gru);
+  const InputSums<T> inputs{StepProduct<T>(in[1]), in[0].data<T>(), width,
+                            bias.empty() ? nullptr : bias.data()};
   Array table;
-  if (looks_up) table = Array::empty({rows, walk.gates()}, in[0].dtype());
-  T* const sums = looks_up ? table.data<T>() : out[0].data<T>();
-  input_product(rows, in[0].data<T>(), in[1], bias.empty() ? nullptr : bias.data(), sums);
+  if (looks_up) {
+    table = Array::empty({rows, walk.gates()}, in[0].dtype());
+    inputs.run(0, rows, table.data<T>(), walk.gates());
+  }
+  GateArrays gates = gate_arrays(walk, out, lstm ? 2 : 1);
   const StepProduct<T> product(in[2]);
   const ForwardPass<T> pass{walk,
                             product,
                             gru ? recurrent_values<T>(in[4]) : nullptr,
                             recurrent_values<std::int64_t>(in[7]),
-                            sums,
+                            looks_up ? table.data<T>() : nullptr,
                             recurrent_values<std::int64_t>(in[8]),
                             out[0].data<T>(),
-                            out[1].data<T>(),
-                            extra,
-                            extra};
-  run_forward(pass);
+                            lstm ? out[1].data<T>() : nullptr,
+                            {0, 0, 0},
+                            gates.gates.data<T>(),
+                            gru ? gates.candidates.data<T>() : nullptr};
+  run_forward(pass, looks_up ? nullptr : &inputs, run.for_gradient);
 }
 
 }  // namespace
@@ -246,15 +300,19 @@ RecurrentTrace recurrent_forward(const RecurrentInputs& inputs, const RecurrentR
   const std::int64_t batch = places.dim(1);
   const std::int64_t width = inputs.hidden_weight.dim(1);
   RecurrentTrace trace;
-  trace.gates = Array::empty({steps, batch, gate_count(run.cell) * width}, dtype, device);
   trace.hidden = Array::empty({steps + 1, batch, width}, dtype, device);
-  std::vector<Array*> outputs = {&trace.gates, &trace.hidden};
+  std::vector<Array*> outputs = {&trace.hidden};
   if (run.cell == RecurrentCell::kLstm) {
     trace.cell = Array::empty({steps + 1, batch, width}, dtype, device);
     outputs.push_back(&trace.cell);
-  } else if (run.cell == RecurrentCell::kGru) {
-    trace.candidate_sums = Array::empty({steps, batch, width}, dtype, device);
-    outputs.push_back(&trace.candidate_sums);
+  }
+  if (run.for_gradient) {
+    trace.gates = Array::empty({steps, batch, gate_count(run.cell) * width}, dtype, device);
+    outputs.push_back(&trace.gates);
+    if (run.cell == RecurrentCell::kGru) {
+      trace.candidate_sums = Array::empty({steps, batch, width}, dtype, device);
+      outputs.push_back(&trace.candidate_sums);
+    }
   }
   const std::array<const Array*, 9> operands = {
       &inputs.x,          &inputs.input_weight, &inputs.hidden_weight,

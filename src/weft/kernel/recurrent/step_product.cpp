@@ -24,6 +24,16 @@ void StepProduct<float>::run(std::int64_t rows, const float* a, const Sums<float
   }
 }
 
+void StepProduct<float>::run_shared(std::int64_t rows, const float* a,
+                                    const Sums<float>& sums) const {
+  const GemmOutput out{sums.data, sums.step, sums.accumulate, sums.bias};
+  if (quantised_ != nullptr) {
+    gemm_int8(rows, a, quantised_->k(), *quantised_, out);
+  } else {
+    gemm(rows, {a, packed_->k(), 1}, *packed_, out);
+  }
+}
+
 void StepProduct<float>::run_columns(std::int64_t rows, const float* a, const ColumnRange& columns,
                                      const Sums<float>& sums) const {
   const Sums<float> to = sums.from_column(columns.first);

@@ -1,7 +1,9 @@
-// StepProduct: the factor that every step of a recurrent layer multiplies its state with.
+// StepProduct: a factor that a recurrent layer multiplies many times, with its state at every step
+// or with the inputs of some steps.
 //
 // For this folder. f32, whose weight is packed or quantised once, and f64 in plain loops.
-// Threads: any; each call computes on the calling thread alone.
+// Threads: any; constructors and run_shared() use the compute threads, the other calls the calling
+// thread alone.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +42,7 @@ struct ColumnRange {
   std::int64_t count;
 };
 
-// The fixed factor b [k, n] of the product of each step.
+// The fixed factor b [k, n] of the products.
 template <class T>
 class StepProduct;
 
@@ -53,6 +55,8 @@ class StepProduct<float> {
 
   // Sums of a [rows, k] times b.
   void run(std::int64_t rows, const float* a, const Sums<float>& sums) const;
+  // The same bits, on the compute threads.
+  void run_shared(std::int64_t rows, const float* a, const Sums<float>& sums) const;
   // The same bits in these columns of the sums. REQUIRES: has_columns(), and that columns.first is
   // a multiple of PackedMatrix::kPanel.
   void run_columns(std::int64_t rows, const float* a, const ColumnRange& columns,
@@ -74,6 +78,9 @@ class StepProduct<double> {
 
   void run(std::int64_t rows, const double* a, const Sums<double>& sums) const {
     run_columns(rows, a, {0, n_}, sums);
+  }
+  void run_shared(std::int64_t rows, const double* a, const Sums<double>& sums) const {
+    run(rows, a, sums);
   }
   void run_columns(std::int64_t rows, const double* a, const ColumnRange& columns,
                    const Sums<double>& sums) const;

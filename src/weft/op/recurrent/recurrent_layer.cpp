@@ -171,7 +171,7 @@ Tensor recurrent_layer(const char* op, RecurrentCell cell, const Tensor& x,
         x.dtype());
   }
   RecurrentSaved saved;
-  saved.run = {cell, options.reverse};
+  saved.run = {cell, options.reverse, recording(inputs)};
   saved.with_state = options.with_state;
   saved.inputs = {dense(x),
                   dense(parameters.input_weight),

@@ -1,3 +1,5 @@
+#include "weft/kernel/recurrent/recurrent.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -7,9 +9,8 @@
 #include "weft/array/array.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/core/test_random_array.h"
-#include "weft/kernel/recurrent/recurrent.h"
 
-namespace weft::recurrent_threads_test {
+namespace weft::recurrent_test {
 namespace {
 
 constexpr std::int64_t kSteps = 7;
@@ -79,5 +80,69 @@ TEST(RecurrentThreads, GiveTheSameBitsForAnyNumber) {
   }
 }
 
+// Sequences [0, count) of the same inputs.
+RecurrentInputs first_sequences(const RecurrentInputs& inputs, std::int64_t count) {
+  RecurrentInputs some = inputs;
+  some.x = inputs.x.slice(1, 0, count).contiguous();
+  some.first_hidden = inputs.first_hidden.slice(0, 0, count).contiguous();
+  if (inputs.first_cell.defined()) {
+    some.first_cell = inputs.first_cell.slice(0, 0, count).contiguous();
+  }
+  if (inputs.lengths.defined()) some.lengths = inputs.lengths.slice(0, 0, count).contiguous();
+  return some;
+}
+
+// Calls check(inputs, run) for all cells, in both directions, with a batch whose inputs are
+// multiplied a few steps at a time.
+template <class Check>
+void for_large_batches(const Check& check) {
+  for (const RecurrentCell cell :
+       {RecurrentCell::kTanh, RecurrentCell::kRelu, RecurrentCell::kLstm, RecurrentCell::kGru}) {
+    for (const std::int64_t batch : {100, 490}) {
+      RecurrentInputs inputs = random_inputs(cell, batch, 40);
+      for (const bool with_lengths : {false, true}) {
+        inputs.lengths = with_lengths ? ends(batch) : Array();
+        for (const bool reverse : {false, true}) {
+          SCOPED_TRACE("cell " + std::to_string(static_cast<int>(cell)) + ", batch " +
+                       std::to_string(batch) + (reverse ? ", reverse" : "") +
+                       (with_lengths ? ", lengths" : ""));
+          check(inputs, RecurrentRun{.cell = cell, .reverse = reverse});
+        }
+      }
+    }
+  }
+}
+
+constexpr std::int64_t kFew = 5;
+
+TEST(RecurrentSteps, AFewAtATimeGiveTheBitsOfAllAtOnce) {
+  for_large_batches([](const RecurrentInputs& inputs, const RecurrentRun& run) {
+    const RecurrentTrace many = recurrent_forward(inputs, run);
+    const RecurrentTrace few = recurrent_forward(first_sequences(inputs, kFew), run);
+    const auto same = [](const Array& all, const Array& some) {
+      return !some.defined() ||
+             all.slice(1, 0, kFew).contiguous().to_vector<float>() == some.to_vector<float>();
+    };
+    EXPECT_TRUE(same(many.gates, few.gates));
+    EXPECT_TRUE(same(many.hidden, few.hidden));
+    EXPECT_TRUE(same(many.cell, few.cell));
+    EXPECT_TRUE(same(many.candidate_sums, few.candidate_sums));
+  });
+}
+
+TEST(RecurrentSteps, StatesAreTheSameWithoutATrace) {
+  for_large_batches([](const RecurrentInputs& inputs, RecurrentRun run) {
+    const RecurrentTrace traced = recurrent_forward(inputs, run);
+    run.for_gradient = false;
+    const RecurrentTrace states = recurrent_forward(inputs, run);
+    EXPECT_FALSE(states.gates.defined());
+    EXPECT_FALSE(states.candidate_sums.defined());
+    EXPECT_TRUE(states.hidden.to_vector<float>() == traced.hidden.to_vector<float>());
+    if (traced.cell.defined()) {
+      EXPECT_TRUE(states.cell.to_vector<float>() == traced.cell.to_vector<float>());
+    }
+  });
+}
+
 }  // namespace
-}  // namespace weft::recurrent_threads_test
+}  // namespace weft::recurrent_test
