@@ -13,6 +13,9 @@ the geometric mean of the ratios is at most 0.75 and no ratio exceeds 0.95.
 
 The exported files compute whole texts and have no inputs for cached keys and values, so the second
 table, of tokens per second with a cache, has only Weft's figures.
+
+With --isa avx2 both sides run the code that they have for processors with AVX2 alone: Weft by
+WEFT_ISA, ONNX Runtime by what older_processor.py tells it.
 """
 
 import argparse
@@ -28,8 +31,9 @@ import sys
 import tempfile
 
 from flops import forward_flops
-from machine import (busy, clean_environment, geometric_mean, measured_peaks, peaks_text, processor,
-                     run_json, share_of_peak, share_text)
+from machine import (ISAS, busy, clean_environment, geometric_mean, measured_peaks, peaks_text,
+                     processor, run_json, share_of_peak, share_text)
+from older_processor import without_avx512
 from results import finish
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -60,9 +64,10 @@ def install_runtime(folder):
     return folder
 
 
-def build_driver(folder):
+def build_driver(folder, isa):
     program = str(pathlib.Path(folder) / "onnxruntime_forward")
-    subprocess.run([os.environ.get("CXX", "c++"), "-O2", "-std=c++20",
+    older = ["-DOLDER_PROCESSOR", str(HERE / "older_processor.cpp")] if isa else []
+    subprocess.run([os.environ.get("CXX", "c++"), "-O2", "-std=c++20", *older,
                     str(HERE / "onnxruntime_forward.cpp"), "-o", program, "-ldl"], check=True)
     return program
 
@@ -80,21 +85,27 @@ class Runtime:
 
     def __init__(self, options, folder):
         where = options.onnxruntime or install_runtime(folder)
-        self.library, self.program = find_library(where), build_driver(folder)
+        self.isa, self.library = options.isa, find_library(where)
+        if self.isa:
+            self.library = without_avx512(self.library, folder)
+        self.program = build_driver(folder, self.isa)
 
     def run(self, folder, threads, seconds):
         shape, kind, values = read_npy(folder / "input.npy")
         (folder / "input.bin").write_bytes(values)
-        return run_json([self.program, self.library, str(folder / "model.onnx"), str(threads),
-                         str(seconds), kind, str(folder / "input.bin"),
-                         str(folder / "output.bin"), *map(str, shape)],
-                        clean_environment(threads), RUN_SECONDS_MAX)
+        timed = run_json([self.program, self.library, str(folder / "model.onnx"), str(threads),
+                          str(seconds), kind, str(folder / "input.bin"),
+                          str(folder / "output.bin"), *map(str, shape)],
+                         clean_environment(threads), RUN_SECONDS_MAX)
+        if self.isa and timed["answers"] == 0:
+            sys.exit("ONNX Runtime did not ask what the processor can do: --isa has no effect on it")
+        return timed
 
 
 def run_weft(options, name, batch, threads, *more):
     return run_json([options.weft, "bench", "forward", "--model", name, "--batch", str(batch),
                      "--threads", str(threads), "--seconds", str(options.seconds), "--json", *more],
-                    clean_environment(threads), RUN_SECONDS_MAX)
+                    clean_environment(threads, options.isa), RUN_SECONDS_MAX)
 
 
 def difference(folder):
@@ -178,11 +189,12 @@ def markdown_generation(rows):
                               f"| {r['weft_tokens_per_second']:,} |" for r in rows])
 
 
-def heading(rows, peaks):
+def heading(rows, peaks, isa):
     worst = max(rows, key=lambda r: r["difference"])
-    return (f"{processor()}; {peaks_text(peaks)}. ONNX Runtime {rows[0]['onnxruntime_version']}; "
-            f"a call of its interface takes {rows[0]['empty_call_us']:.3f} us. The outputs differ "
-            f"by at most {worst['difference']:.1e} ({worst['model']}).")
+    return (f"{processor(isa)}; {peaks_text(peaks)}. "
+            f"ONNX Runtime {rows[0]['onnxruntime_version']}; a call of its interface takes "
+            f"{rows[0]['empty_call_us']:.3f} us. The outputs differ by at most "
+            f"{worst['difference']:.1e} ({worst['model']}).")
 
 
 def numbers(text):
@@ -201,6 +213,7 @@ def parse_arguments():
     parser.add_argument("--threads", type=numbers, default=[1, 2], help="e.g. 1,2")
     parser.add_argument("--runs", type=int, default=3, help="runs of each side")
     parser.add_argument("--seconds", type=float, default=1, help="of each run, at least 10 passes")
+    parser.add_argument("--isa", choices=ISAS, help="what both sides may use of the processor")
     parser.add_argument("--busy", type=int, default=0,
                         help="programs that compute without end meanwhile")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
@@ -228,15 +241,15 @@ def measure(options, peaks):
 
 def main():
     options = parse_arguments()
-    peaks = measured_peaks(options.roofline, options.threads)
+    peaks = measured_peaks(options.roofline, options.threads, options.isa)
     with busy(options.busy):
         rows, texts = measure(options, peaks)
-    text = "\n\n".join([heading(rows, peaks), markdown(rows)]
+    text = "\n\n".join([heading(rows, peaks, options.isa), markdown(rows)]
                        + ([markdown_generation(texts)] if texts else []))
     print(text)
     missed = misses(rows)
-    report = {"machine": processor(), "peaks_gflops": peaks, "geometric_means": means(rows),
-              "missed": missed, "rows": rows, "generation": texts}
+    report = {"machine": processor(options.isa), "peaks_gflops": peaks,
+              "geometric_means": means(rows), "missed": missed, "rows": rows, "generation": texts}
     finish(options, report, text, missed)
 
 

@@ -17,6 +17,8 @@ UNWANTED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "GOMP_CPU_AFFINITY", "OMP_P
 OPENMP_BLAS = pathlib.Path("/usr/lib/x86_64-linux-gnu/openblas-openmp")
 INSTRUCTION_SETS = ("avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16",
                     "amx_tile", "asimd", "asimddp", "sve", "bf16", "i8mm")
+# What a comparison may be restricted to; most processors in use have AVX2 alone.
+ISAS = ("avx2",)
 REFERENCE_BLAS = ("expected an optimised BLAS for PyTorch, got the reference BLAS {}, which is many "
                   "times slower; run: sudo apt-get install libopenblas0-openmp")
 
@@ -35,13 +37,14 @@ def instruction_sets():
     return [name for name in INSTRUCTION_SETS if name in flags]
 
 
-def processor():
+def processor(isa=None):
     """The model, its number of processors and what its vectors can do."""
     fields = cpu_fields()
     name = fields.get("model name", platform.processor() or platform.machine())
     if "cpu family" in fields:
         name += f" (family {fields['cpu family']}, model {fields.get('model', '?')})"
-    return f"{name}, {os.cpu_count()} processors, {' '.join(instruction_sets())}"
+    restricted = f"; of these {isa} alone" if isa else ""
+    return f"{name}, {os.cpu_count()} processors, {' '.join(instruction_sets())}{restricted}"
 
 
 @contextlib.contextmanager
@@ -56,16 +59,23 @@ def busy(count):
             program.wait()
 
 
-def clean_environment(threads):
+def clean_environment(threads, isa=None):
+    """With an instruction set of ISAS, Weft, oneDNN and PyTorch use that one."""
     env = {key: value for key, value in os.environ.items() if key not in UNWANTED}
+    if isa:
+        env["WEFT_ISA"] = env["ATEN_CPU_CAPABILITY"] = isa
+        env["DNNL_MAX_CPU_ISA"] = env["ONEDNN_MAX_CPU_ISA"] = isa.upper()
     env["OMP_NUM_THREADS"] = env["OPENBLAS_NUM_THREADS"] = str(threads)
     return env
 
 
-def torch_environment(threads):
-    env = clean_environment(threads)
+def torch_environment(threads, isa=None):
+    """The same, and its BLAS."""
+    env = clean_environment(threads, isa)
     env["LD_LIBRARY_PATH"] = str(OPENMP_BLAS)
-    if "avx512f" in instruction_sets():
+    if isa == "avx2":
+        env["OPENBLAS_CORETYPE"] = "Haswell"
+    elif "avx512f" in instruction_sets():
         # OpenBLAS takes its AVX2 kernels on processors that it does not know yet.
         env["OPENBLAS_CORETYPE"] = "SkylakeX"
     return env
@@ -80,7 +90,7 @@ def run_json(command, env, timeout=None):
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def measured_peaks(roofline, threads):
+def measured_peaks(roofline, threads, isa=None):
     """GFLOP/s of f32 multiply-adds by number of threads, as bench/roofline measures them."""
     if not pathlib.Path(roofline).exists():
         sys.exit(f"{roofline}: expected the program that measures the processor's peak; "
@@ -88,7 +98,7 @@ def measured_peaks(roofline, threads):
     peaks = {}
     for count in threads:
         done = subprocess.run([roofline, str(count), "no such kernel"], check=True,
-                              env=clean_environment(count), capture_output=True, text=True)
+                              env=clean_environment(count, isa), capture_output=True, text=True)
         peaks[count] = float(re.search(r"peak ([\d.]+) GFLOP/s", done.stdout).group(1))
     return peaks
 
@@ -119,10 +129,10 @@ def openblas_kernels(path):
     return library.openblas_get_corename().decode()
 
 
-def torch_facts(python, threads=1):
+def torch_facts(python, threads=1, isa=None):
     """Version, instruction set and BLAS of that Python's PyTorch; ends this program if the BLAS is
     the reference implementation, with which no comparison is fair."""
-    facts = run_json([python, os.path.abspath(__file__)], torch_environment(threads))
+    facts = run_json([python, os.path.abspath(__file__)], torch_environment(threads, isa))
     if facts["reference_blas"]:
         sys.exit(REFERENCE_BLAS.format(facts["reference_blas"]))
     return facts

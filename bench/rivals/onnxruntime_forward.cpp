@@ -5,7 +5,8 @@
 // input, of shape DIM..., and OUTPUT gets those of its only output, all without a header. Prints
 // one JSON object. Input and output stay in the memory of this program, so a timed call is the pass
 // and nothing else; "empty_call_us" is a call through the same table that computes nothing.
-// bench/rivals/forward.py compiles and runs it.
+// bench/rivals/forward.py compiles and runs it; with OLDER_PROCESSOR defined it is linked with
+// older_processor.cpp, and "answers" says how often the library asked what the processor can do.
 //
 // The package that holds the library has no header. The interface is a table of functions whose
 // places never change (version 1 of it has all that is used here).
@@ -21,6 +22,8 @@
 #include <vector>
 
 #include <dlfcn.h>
+
+#include "older_processor.h"
 
 namespace {
 
@@ -135,6 +138,9 @@ double empty_call_us(Handle session) {
 
 int main(int argc, char** argv) {
   if (argc < 9) fail("expected LIBRARY MODEL THREADS SECONDS TYPE INPUT OUTPUT DIM...");
+#if defined(OLDER_PROCESSOR)
+  answer_as_an_older_processor();
+#endif
   const char* const version = load(argv[1]);
   const Handle session = open_session(argv[2], std::atoi(argv[3]));
   const bool tokens = std::string(argv[5]) == "i64";
@@ -161,10 +167,14 @@ int main(int argc, char** argv) {
   }
   write_output(output, argv[7]);
   std::sort(times.begin(), times.end());
+  int answers = 0;
+#if defined(OLDER_PROCESSOR)
+  answers = answers_of_an_older_processor();
+#endif
   std::printf(
       "{\"version\": \"%s\", \"median_ms\": %.6f, \"p10_ms\": %.6f, \"runs\": %zu, "
-      "\"empty_call_us\": %.4f}\n",
+      "\"empty_call_us\": %.4f, \"answers\": %d}\n",
       version, times[times.size() / 2], times[times.size() / 10], times.size(),
-      empty_call_us(session));
+      empty_call_us(session), answers);
   return 0;
 }

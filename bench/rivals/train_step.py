@@ -31,8 +31,9 @@ import subprocess
 import time
 
 from flops import step_flops
-from machine import (busy, clean_environment, geometric_mean, measured_peaks, peaks_text, processor,
-                     run_json, share_of_peak, share_text, torch_environment, torch_facts, torch_text)
+from machine import (ISAS, busy, clean_environment, geometric_mean, measured_peaks, peaks_text,
+                     processor, run_json, share_of_peak, share_text, torch_environment, torch_facts,
+                     torch_text)
 from results import finish
 
 MODELS = ("mlp", "cnn", "resnet9", "gpt4x128", "gpt6x384", "lstm2x256")
@@ -88,7 +89,7 @@ def run_torch_here(options):
 def run_weft(options, name, threads, precision):
     return run_json([options.weft, "bench", "train", "--model", name, "--threads", str(threads),
                      "--precision", precision, "--seconds", str(options.seconds), "--json"],
-                    clean_environment(threads), RUN_SECONDS_MAX)
+                    clean_environment(threads, options.isa), RUN_SECONDS_MAX)
 
 
 def run_torch(options, name, threads):
@@ -96,10 +97,10 @@ def run_torch(options, name, threads):
                "--threads", str(threads), "--seconds", str(options.seconds),
                "--precision", options.precision, "--torch-limit", str(options.torch_limit)]
     if options.precision == "f32":
-        return run_json(command, torch_environment(threads), RUN_SECONDS_MAX)
+        return run_json(command, torch_environment(threads, options.isa), RUN_SECONDS_MAX)
     limit = 5 * options.torch_limit
     try:
-        return run_json(command, torch_environment(threads), limit)
+        return run_json(command, torch_environment(threads, options.isa), limit)
     except subprocess.TimeoutExpired:
         # Not even two steps: what is reported is a lower bound, of no step.
         return {"version": "", "median_ms": limit / 2 * 1e3, "p10_ms": limit / 2 * 1e3, "steps": 0,
@@ -196,9 +197,9 @@ def markdown_low(rows):
     return "\n".join(lines)
 
 
-def heading(peaks, torch):
+def heading(peaks, torch, isa):
     """What the figures were measured on and with."""
-    return f"{processor()}; {peaks_text(peaks)}. {torch_text(torch)}."
+    return f"{processor(isa)}; {peaks_text(peaks)}. {torch_text(torch)}."
 
 
 def numbers(text):
@@ -219,6 +220,7 @@ def parse_arguments():
     parser.add_argument("--runs", type=int, default=3, help="runs of each side")
     parser.add_argument("--seconds", type=float, default=5,
                         help=f"of each run, which takes at least {STEPS_MIN} steps")
+    parser.add_argument("--isa", choices=ISAS, help="what both sides may use of the processor")
     parser.add_argument("--busy", type=int, default=0,
                         help="programs that compute without end meanwhile")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
@@ -233,8 +235,8 @@ def main():
     if options.torch_child:
         run_torch_here(options)
         return
-    torch = torch_facts(options.python)
-    peaks = measured_peaks(options.roofline, options.threads)
+    torch = torch_facts(options.python, isa=options.isa)
+    peaks = measured_peaks(options.roofline, options.threads, options.isa)
     rows = []
     with busy(options.busy):
         for name in options.models:
@@ -242,11 +244,12 @@ def main():
                 rows.append(compare(options, name, threads, peaks[threads]))
                 print(json.dumps(rows[-1]), flush=True)
     low = options.precision != "f32"
-    table = heading(peaks, torch) + "\n\n" + (markdown_low(rows) if low else markdown(rows))
+    table = heading(peaks, torch, options.isa) + "\n\n"
+    table += markdown_low(rows) if low else markdown(rows)
     print(table)
     missed = misses_low(rows) if low else misses(rows)
-    report = {"machine": processor(), "cores": os.cpu_count(), "peaks_gflops": peaks,
-              "torch": torch, "geometric_means": means(rows), "missed": missed, "rows": rows}
+    report = {"machine": processor(options.isa), "cores": os.cpu_count(),
+              "peaks_gflops": peaks, "torch": torch, "geometric_means": means(rows), "missed": missed, "rows": rows}
     finish(options, report, table, missed)
 
 
