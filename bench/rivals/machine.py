@@ -18,7 +18,7 @@ OPENMP_BLAS = pathlib.Path("/usr/lib/x86_64-linux-gnu/openblas-openmp")
 INSTRUCTION_SETS = ("avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16",
                     "amx_tile", "asimd", "asimddp", "sve", "bf16", "i8mm")
 # What a comparison may be restricted to; most processors in use have AVX2 alone.
-ISAS = ("avx2",)
+ISAS = ("avx2",) if platform.machine() == "x86_64" else ()
 REFERENCE_BLAS = ("expected an optimised BLAS for PyTorch, got the reference BLAS {}, which is many "
                   "times slower; run: sudo apt-get install libopenblas0-openmp")
 

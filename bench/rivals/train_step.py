@@ -248,8 +248,8 @@ def main():
     table += markdown_low(rows) if low else markdown(rows)
     print(table)
     missed = misses_low(rows) if low else misses(rows)
-    report = {"machine": processor(options.isa), "cores": os.cpu_count(),
-              "peaks_gflops": peaks, "torch": torch, "geometric_means": means(rows), "missed": missed, "rows": rows}
+    report = {"machine": processor(options.isa), "cores": os.cpu_count(), "peaks_gflops": peaks,
+              "torch": torch, "geometric_means": means(rows), "missed": missed, "rows": rows}
     finish(options, report, table, missed)
 
 

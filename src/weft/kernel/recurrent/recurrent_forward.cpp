@@ -183,13 +183,14 @@ std::int64_t steps_at_once(const Walk& walk) {
 // The product of the inputs: x [T, N, inputs] times the weight, with the bias.
 template <class T>
 struct InputSums {
-  const StepProduct<T> product;
+  StepProduct<T> product;
   const T* x;
-  std::int64_t inputs;
+  std::int64_t width;
   const T* bias;
 
+  // Rows [first_row, first_row + rows) of x; rows of sums are `step` values apart.
   void run(std::int64_t first_row, std::int64_t rows, T* sums, std::int64_t step) const {
-    product.run_shared(rows, x + first_row * inputs, {sums, step, false, bias});
+    product.run_shared(rows, x + first_row * width, {sums, step, false, bias});
   }
 };
 
@@ -263,11 +264,11 @@ void recurrent_forward_body(LaunchArrays in, LaunchArrays out, const RecurrentRu
   if (state == 0 || walk.steps == 0) return;
   const bool looks_up = in[8].defined();
   if (looks_up) check_positions("embedding", in[8], in[0].dim(0));
-  const std::int64_t width = in[0].dim(in[0].ndim() - 1);
+  const std::int64_t input_width = in[0].dim(in[0].ndim() - 1);
   const std::int64_t rows = looks_up ? in[0].dim(0) : walk.steps * walk.batch;
-  launch_flops(recurrent_flops(walk, walk.width) + product_flops(rows, walk.gates(), width));
+  launch_flops(recurrent_flops(walk, walk.width) + product_flops(rows, walk.gates(), input_width));
   const std::vector<T> bias = joint_bias<T>(in[3], in[4], gru);
-  const InputSums<T> inputs{StepProduct<T>(in[1]), in[0].data<T>(), width,
+  const InputSums<T> inputs{StepProduct<T>(in[1]), in[0].data<T>(), input_width,
                             bias.empty() ? nullptr : bias.data()};
   Array table;
   if (looks_up) {

@@ -130,6 +130,18 @@ TEST(RecurrentSteps, AFewAtATimeGiveTheBitsOfAllAtOnce) {
   });
 }
 
+// Without inputs a step's sums are the biases and the state's product.
+TEST(RecurrentSteps, InputsMayHaveNoColumns) {
+  RecurrentInputs none = random_inputs(RecurrentCell::kLstm, 100, 40);
+  RecurrentInputs zeros = none;
+  none.x = Array::empty({kSteps, 100, 0});
+  none.input_weight = Array::empty({160, 0});
+  for (float& value : zeros.x.flat<float>()) value = 0.0F;
+  const RecurrentRun run{.cell = RecurrentCell::kLstm};
+  EXPECT_TRUE(recurrent_forward(none, run).hidden.to_vector<float>() ==
+              recurrent_forward(zeros, run).hidden.to_vector<float>());
+}
+
 TEST(RecurrentSteps, StatesAreTheSameWithoutATrace) {
   for_large_batches([](const RecurrentInputs& inputs, RecurrentRun run) {
     const RecurrentTrace traced = recurrent_forward(inputs, run);
