@@ -89,7 +89,8 @@ class Forward {
 
   void read_values(const Rows<Value>& rows) {
     if constexpr (Products::kInPlace) {
-      if (in_place(kInPlaceQueries)) {
+      values_in_place_ = in_place(kInPlaceQueries);
+      if (values_in_place_) {
         values_ = {rows.data, rows.step};
         return;
       }
@@ -140,11 +141,10 @@ class Forward {
   }
 
   void score_in_place(const Range& queries, const Range& keys) {
+    const HeadRows rows{key_rows_.data + keys.first * key_rows_.step, key_rows_.step, keys.count,
+                        p_.width};
     for (std::int64_t r = 0; r < queries.count; ++r) {
-      loops_.scores(
-          queries_ + r * query_step_,
-          {key_rows_.data + keys.first * key_rows_.step, key_rows_.step, keys.count, p_.width},
-          scores_ + r * kForwardScoreStep);
+      loops_.scores(queries_ + r * query_step_, rows, scores_ + r * kForwardScoreStep);
     }
   }
 
@@ -171,6 +171,14 @@ class Forward {
   }
 
   void add_values(const Range& queries, const Range& keys) {
+    if constexpr (Products::kInPlace) {
+      if (values_in_place_ && queries.count == 1) {
+        loops_.add_values(
+            shares_, {values_.data + keys.first * values_.step, values_.step, keys.count, p_.width},
+            sums_);
+        return;
+      }
+    }
     const bool all = p_.key_limit(queries.first) >= keys.first + keys.count;
     const std::int64_t tile = all ? queries.count : kTile;
     const std::int64_t panels = products_.columns();
@@ -219,6 +227,7 @@ class Forward {
   AttentionSoftmax softmax_[kForwardQueryBlock] = {};
   Rows<Value> key_rows_ = {};  // of the current head where they are read in place, else null
   Values values_ = {};         // of the current head: the copy or the originals
+  bool values_in_place_ = false;
 };
 
 }  // namespace

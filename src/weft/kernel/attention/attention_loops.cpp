@@ -34,7 +34,7 @@ inline void clear_behind(float* row, std::int64_t count) {
 // Sums of kRows keys' products, kLanes / kRows parts of each side by side.
 template <int kRows>
 [[gnu::always_inline]] inline Vec row_products(const float* query, const float* key,
-                                               const AttentionKeys& keys) {
+                                               const HeadRows& keys) {
   if constexpr (kRows == 1) {
     Vec sum = {};
     for (std::int64_t i = 0; i < keys.width; i += kLanes) {
@@ -47,7 +47,7 @@ template <int kRows>
   }
 }
 
-void scores_of(const float* query, const AttentionKeys& keys, float* scores) {
+void scores_of(const float* query, const HeadRows& keys, float* scores) {
   std::int64_t j = 0;
   for (; j + kLanes <= keys.count; j += kLanes) {
     store(scores + j, row_products<kLanes>(query, keys.data + j * keys.step, keys));
@@ -55,6 +55,34 @@ void scores_of(const float* query, const AttentionKeys& keys, float* scores) {
   for (; j < keys.count; ++j) {
     scores[j] = sum_of(row_products<1>(query, keys.data + j * keys.step, keys));
   }
+}
+
+// Rows are read where they are, perhaps in memory, so in as few passes as registers allow: this one
+// adds kVecs registers of each, as long as there are as many.
+template <int kVecs>
+inline void add_columns(const float* shares, HeadRows& left, float*& sums) {
+  constexpr std::int64_t kColumns = kVecs * kLanes;
+  for (; left.width >= kColumns; left.width -= kColumns) {
+    Vec sum[kVecs] = {};
+    const float* row = left.data;
+    for (std::int64_t j = 0; j < left.count; ++j, row += left.step) {
+      const Vec share = all(shares[j]);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVecs; ++v) sum[v] = multiply_add(share, load(row + v * kLanes), sum[v]);
+    }
+    for (int v = 0; v < kVecs; ++v) store(sums + v * kLanes, sum[v] + load(sums + v * kLanes));
+    left.data += kColumns;
+    sums += kColumns;
+  }
+}
+
+void add_values(const float* shares, const HeadRows& values, float* sums) {
+  HeadRows left = values;
+  add_columns<8>(shares, left, sums);
+  add_columns<4>(shares, left, sums);
+  add_columns<2>(shares, left, sums);
+
+  add_columns<1>(shares, left, sums);
 }
 
 float soften(float* scores, std::int64_t count, AttentionSoftmax& softmax) {
@@ -152,6 +180,7 @@ float dot_of(const float* a, const float* b, std::int64_t count) {
 }  // namespace
 
 extern const AttentionLoops WEFT_LOOPS_NAME(attention_loops) = {scores_of,
+                                                                add_values,
                                                                 soften,
                                                                 gradient,
                                                                 scale,

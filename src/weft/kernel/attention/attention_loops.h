@@ -30,8 +30,8 @@ struct AttentionRow {
   float dot;
 };
 
-// Keys of one head, `step` values apart, read where they are.
-struct AttentionKeys {
+// Keys or values of one head, `step` values apart, read where they are.
+struct HeadRows {
   const float* data;
   std::int64_t step;
   std::int64_t count;
@@ -53,7 +53,9 @@ struct AttentionRows {
 
 struct AttentionLoops {
   // scores[j] = query key_j.
-  void (*scores)(const float* query, const AttentionKeys& keys, float* scores);
+  void (*scores)(const float* query, const HeadRows& keys, float* scores);
+  // sums += the sum of shares[j] value_j, to the bits of a product that accumulates.
+  void (*add_values)(const float* shares, const HeadRows& values, float* sums);
   // scores = 2^(score - largest) of `count` > 0 scores, and zeros in the 8 places behind them. The
   // largest is that of all so far: returns what sums so far must be multiplied by, and does so with
   // those of `softmax`.

@@ -91,6 +91,31 @@ TEST(CachedAttention, GivesTheBitsOfTheWholeAndAppends) {
   set_thread_count(1);
 }
 
+// Values of one query are added in registers, 16 to 128 columns at once.
+TEST(CachedAttention, OneQueryOfAnyWidthGivesTheValuesOfF64) {
+  for (const std::int64_t width : {16, 48, 112, 240}) {
+    for (const std::int64_t cached : {0, 20, 200}) {
+      SCOPED_TRACE(testing::Message() << "cached " << cached << ", width " << width);
+      const Array q = random_array({2, 1, 4, width}, 1);
+      const Array k = random_array({2, cached + 1, 2, width}, 2);
+      const Array v = random_array({2, cached + 1, 2, width}, 3);
+      Array keys = room_of(k, cached, cached + 1);
+      Array values = room_of(v, cached, cached + 1);
+      const CachedTokens cache{&keys, &values, cached};
+      const auto last = [&](const Array& x) { return x.slice(1, cached, cached + 1); };
+      const std::vector<float> y =
+          cached_attention(q, last(k), last(v), {&cache, 1}).to_vector<float>();
+      AttentionRun run;
+      run.scale = 1.0 / std::sqrt(static_cast<double>(width));
+      const auto exact = [](const Array& x) { return x.to(DType::kF64); };
+      const std::vector<double> want =
+          attention_forward({exact(q), exact(k), exact(v), {}, {}}, run).output.to_vector<double>();
+      ASSERT_EQ(y.size(), want.size());
+      for (std::size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], want[i], 2e-6) << i;
+    }
+  }
+}
+
 void expect_bits_of_each_alone(const std::vector<std::int64_t>& cached) {
   const auto texts = static_cast<std::int64_t>(cached.size());
   const std::int64_t capacity = *std::max_element(cached.begin(), cached.end()) + 8;

@@ -43,7 +43,18 @@ Array by_head(const Tensor& x, std::int64_t first, std::int64_t heads, std::int6
                                            x.size() == 0 ? 0 : first * width);
 }
 
-constexpr std::int64_t kRoomMin = 16;  // tokens
+// The first room of a cache, in tokens, where these are not more than so many bytes. It is large
+// because a larger one costs a copy of all tokens and fresh pages; pages without a token take no
+// memory.
+constexpr std::int64_t kFirstRoom = 256;
+constexpr std::int64_t kFirstRoomMin = 16;
+constexpr std::int64_t kFirstRoomBytes = std::int64_t{1} << 20;
+
+std::int64_t first_room(const Array& more) {
+  const std::int64_t bytes =
+      more.dim(0) * more.dim(2) * more.dim(3) * static_cast<std::int64_t>(size_of(more.dtype()));
+  return std::clamp(kFirstRoomBytes / std::max<std::int64_t>(bytes, 1), kFirstRoomMin, kFirstRoom);
+}
 
 // Makes room for `more` [N, T, kv_heads, D] behind `count` tokens.
 void make_room(Array& room, std::int64_t count, const Array& more) {
@@ -58,7 +69,7 @@ void make_room(Array& room, std::int64_t count, const Array& more) {
     }
     if (room.dim(2) >= after) return;
   }
-  const std::int64_t tokens = std::max({after, 2 * count, kRoomMin});
+  const std::int64_t tokens = std::max({after, 2 * count, first_room(more)});
   Array larger =
       Array::empty({more.dim(0), more.dim(2), tokens, more.dim(3)}, more.dtype(), more.device());
   if (count > 0) larger.slice(2, 0, count).copy_from(room.slice(2, 0, count));

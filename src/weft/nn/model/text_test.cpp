@@ -1,5 +1,7 @@
 // Recurrent layers and models of text: what the comparison with PyTorch (tests/golden) leaves out.
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -237,22 +239,22 @@ TEST(LanguageModel, CachedStepsGiveTheLogitsOfTheWholeText) {
   }
 }
 
-// Token by token behind a cache, at every place; the LSTM keeps its state.
+// Token by token behind a cache, which has to grow, at every place; the LSTM keeps its state.
 TEST(LanguageModel, OneTokenAfterTheOtherGivesTheLogitsOfTheWholeText) {
   for (const char* name : {"char_gpt", "llama", "lstm_lm"}) {
     SCOPED_TRACE(name);
     Result<std::unique_ptr<Module>> made =
-        make_model(name, {.vocabulary = 13, .context = 70, .layers = 2, .heads = 4});
+        make_model(name, {.vocabulary = 13, .context = 300, .layers = 2, .heads = 4});
     ASSERT_TRUE(made.ok()) << made.status().message();
     auto& model = dynamic_cast<CausalLanguageModel&>(**made);
-    const Array tokens = random_tokens({1, 70}, 13);
+    const Array tokens = random_tokens({1, 300}, 13);
     const Array whole = model.forward(Tensor(tokens)).array();
     TextCache cache;
-    for (std::int64_t at = 0; at < 70; ++at) {
+    for (std::int64_t at = 0; at < 300; ++at) {
       const Tensor part = model.forward_cached(Tensor(tokens.slice(1, at, at + 1)), cache);
       expect_near(part.array(), whole.slice(1, at, at + 1), 1e-5);
     }
-    EXPECT_EQ(cache.tokens, 70);
+    EXPECT_EQ(cache.tokens, 300);
   }
 }
 
@@ -317,6 +319,27 @@ TEST(LanguageModel, CachedStepsOfOtherTypesGiveTheValuesOfTheWholeText) {
       }
     }
   }
+}
+
+TEST(LanguageModel, ACacheBeginsWithAtMostOneMebibyteAndGrows) {
+  GptAttention layer(64, 4, 0.0);
+  layer.initialize(5);
+  const Array x = random_array({64, 66, 64}, 1);
+  const Array whole = layer.forward(Tensor(x)).array();
+  KeyValueCache cache;
+  KeyValueCache* const caches[] = {&cache};
+  std::int64_t at = 0;
+  for (const auto& [count, room] : std::vector<std::pair<int, int>>{{1, 64}, {63, 64}, {2, 128}}) {
+    const Tensor y = layer.forward_cached(Tensor(x.slice(1, at, at + count)), caches);
+    expect_near(y.array(), whole.slice(1, at, at + count), 1e-5);
+    EXPECT_EQ(cache.keys.shape(), (Shape{64, 4, room, 16}));
+    EXPECT_EQ(cache.values.shape(), cache.keys.shape());
+    at += count;
+  }
+  KeyValueCache of_one_text;
+  KeyValueCache* const one[] = {&of_one_text};
+  layer.forward_cached(Tensor(x.slice(0, 0, 1).slice(1, 0, 1)), one);
+  EXPECT_EQ(of_one_text.keys.dim(2), 256);
 }
 
 TEST(LanguageModel, ACacheOfOtherTokensIsRefused) {
