@@ -43,8 +43,8 @@ class MultiHeadAttention : public Module {
 };
 
 // Keys and values of the tokens that a layer has processed, [N, kv_heads, room, D] with room for
-// more, which grows by doubling; for generation. A copy shares the memory: only one of the two may
-// grow.
+// more; for generation. The room is 256 tokens at first, fewer where these would exceed 1 MiB but
+// at least 16, and grows by doubling. A copy shares the memory: only one of the two may grow.
 struct KeyValueCache {
   Array keys;
   Array values;

@@ -140,9 +140,13 @@ class Forward {
     }
   }
 
+  // Rows [keys.first, keys.first + keys.count) of keys or values that are read in place.
+  HeadRows head_rows(const Element* data, std::int64_t step, const Range& keys) const {
+    return {data + keys.first * step, step, keys.count, p_.width};
+  }
+
   void score_in_place(const Range& queries, const Range& keys) {
-    const HeadRows rows{key_rows_.data + keys.first * key_rows_.step, key_rows_.step, keys.count,
-                        p_.width};
+    const HeadRows rows = head_rows(key_rows_.data, key_rows_.step, keys);
     for (std::int64_t r = 0; r < queries.count; ++r) {
       loops_.scores(queries_ + r * query_step_, rows, scores_ + r * kForwardScoreStep);
     }
@@ -173,10 +177,7 @@ class Forward {
   void add_values(const Range& queries, const Range& keys) {
     if constexpr (Products::kInPlace) {
       if (values_in_place_ && queries.count == 1) {
-        loops_.add_values(
-            shares_, {values_.data + keys.first * values_.step, values_.step, keys.count, p_.width},
-            sums_);
-        return;
+        return loops_.add_values(shares_, head_rows(values_.data, values_.step, keys), sums_);
       }
     }
     const bool all = p_.key_limit(queries.first) >= keys.first + keys.count;
@@ -225,9 +226,9 @@ class Forward {
   Element* shares_;      // rows
   float* factors_;
   AttentionSoftmax softmax_[kForwardQueryBlock] = {};
-  Rows<Value> key_rows_ = {};  // of the current head where they are read in place, else null
-  Values values_ = {};         // of the current head: the copy or the originals
-  bool values_in_place_ = false;
+  Rows<Value> key_rows_ = {};     // of the current head where they are read in place, else null
+  Values values_ = {};            // of the current head: the copy or the originals
+  bool values_in_place_ = false;  // whether values_ are the originals
 };
 
 }  // namespace

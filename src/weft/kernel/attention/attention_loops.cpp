@@ -81,7 +81,6 @@ void add_values(const float* shares, const HeadRows& values, float* sums) {
   add_columns<8>(shares, left, sums);
   add_columns<4>(shares, left, sums);
   add_columns<2>(shares, left, sums);
-
   add_columns<1>(shares, left, sums);
 }
 

@@ -8,7 +8,10 @@
 
 #include "weft/base/parallel.h"
 #include "weft/kernel/attention/attention.h"
+#include "weft/kernel/attention/attention_blocks.h"
+#include "weft/kernel/attention/attention_loops.h"
 #include "weft/kernel/core/test_random_array.h"
+#include "weft/kernel/gemm/gemm_loops.h"
 
 namespace weft::cached_attention_test {
 namespace {
@@ -112,6 +115,29 @@ TEST(CachedAttention, OneQueryOfAnyWidthGivesTheValuesOfF64) {
           attention_forward({exact(q), exact(k), exact(v), {}, {}}, run).output.to_vector<double>();
       ASSERT_EQ(y.size(), want.size());
       for (std::size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], want[i], 2e-6) << i;
+    }
+  }
+}
+
+// The loop of a single query, which reads rows in place, against the tiles that several queries
+// have.
+TEST(CachedAttention, ValuesOfOneQueryHaveTheBitsOfAProduct) {
+  const GemmLoops& gemm = gemm_loops();
+  const std::int64_t padded = attention_blocks::row_floats(240);
+  for (const std::int64_t width : {16, 32, 112, 240}) {
+    for (const std::int64_t count : {1, 20, 192}) {
+      SCOPED_TRACE(testing::Message() << count << " values of width " << width);
+      const std::vector<float> shares = random_array({count}, 1).to_vector<float>();
+      const std::vector<float> values = random_array({count, padded}, 2).to_vector<float>();
+      std::vector<float> sums = random_array({padded}, 3).to_vector<float>();
+      std::vector<float> want = sums;
+      attention_loops().add_values(shares.data(), {values.data(), padded, count, width},
+                                   sums.data());
+      for (std::int64_t d = 0; d < width; d += gemm.columns) {
+        gemm.multiply({1, std::min(gemm.columns, width - d), count}, {shares.data(), count, 1},
+                      {values.data() + d, padded, kGemmPanel}, {want.data() + d, padded, true});
+      }
+      EXPECT_EQ(sums, want);
     }
   }
 }

@@ -43,13 +43,14 @@ Array by_head(const Tensor& x, std::int64_t first, std::int64_t heads, std::int6
                                            x.size() == 0 ? 0 : first * width);
 }
 
-// The first room of a cache, in tokens, where these are not more than so many bytes. It is large
-// because a larger one costs a copy of all tokens and fresh pages; pages without a token take no
-// memory.
+// The first room of a cache: kFirstRoom tokens, or fewer where these would exceed kFirstRoomBytes,
+// but at least kFirstRoomMin. It is large because each growth copies all tokens into pages that are
+// fresh from the system; a fresh page takes no memory before a token is written to it.
 constexpr std::int64_t kFirstRoom = 256;
 constexpr std::int64_t kFirstRoomMin = 16;
 constexpr std::int64_t kFirstRoomBytes = std::int64_t{1} << 20;
 
+// In tokens like those of `more` [N, T, kv_heads, D].
 std::int64_t first_room(const Array& more) {
   const std::int64_t bytes =
       more.dim(0) * more.dim(2) * more.dim(3) * static_cast<std::int64_t>(size_of(more.dtype()));
