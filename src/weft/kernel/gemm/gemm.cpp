@@ -59,6 +59,7 @@ void pack_float_panels(const GemmOperand& b, std::int64_t depth, std::int64_t co
 struct Panels {
   const float* data;
   const float* after;
+  GemmLinesAhead* lines_after = nullptr;
 };
 
 // At most kRowsAtOnce rows of a, where they are or packed in `rows`, times panels of b; c already
@@ -81,7 +82,8 @@ void multiply_block(const GemmSize& size, const GemmOperand& a, const float* row
     const GemmSize part{size.m, std::min(inner.columns, size.n - j), size.k};
     const std::int64_t end = j + part.n;
     const GemmPanel panel{panels.data + j * size.k, kGemmPanel, kGemmPanel * size.k,
-                          end < size.n ? panels.data + end * size.k : panels.after};
+                          end < size.n ? panels.data + end * size.k : panels.after,
+                          panels.lines_after};
     if (rows != nullptr) {
       inner.multiply_packed(part, rows, panel, output_at(j));
     } else {
@@ -90,9 +92,9 @@ void multiply_block(const GemmSize& size, const GemmOperand& a, const float* row
   }
 }
 
-// All rows of a, which are packed in `row_buffer` unless it is null.
+// All rows of a, which are packed in `row_buffer` unless it is null. Behind them lie so many more.
 void multiply_panels(const GemmSize& size, const GemmOperand& a, const Panels& panels,
-                     const GemmOutput& c, float* row_buffer) {
+                     const GemmOutput& c, float* row_buffer, std::int64_t rows_behind) {
   for (std::int64_t i = 0; i < size.m; i += kRowsAtOnce) {
     const std::int64_t rows = std::min(kRowsAtOnce, size.m - i);
     const GemmOperand from = gemm_block_of(a, i, 0);
@@ -100,7 +102,11 @@ void multiply_panels(const GemmSize& size, const GemmOperand& a, const Panels& p
     GemmOutput out = c;
     out.data += i * c.row_step;
     const float* const after = i + rows < size.m ? panels.data : panels.after;
-    multiply_block({rows, size.n, size.k}, from, row_buffer, {panels.data, after}, out);
+    const GemmSize block{rows, size.n, size.k};
+    GemmLinesAhead lines = gemm_blocks::lines_ahead(
+        gemm_block_of(a, i + rows, 0), std::min(kRowsAtOnce, size.m - i - rows + rows_behind),
+        block, gemm_loops().columns);
+    multiply_block(block, from, row_buffer, {panels.data, after, &lines}, out);
   }
 }
 
@@ -161,7 +167,7 @@ void multiply_depth(const GemmWork& part, std::int64_t k, std::int64_t depth,
     row_buffer = static_cast<float*>(buffer->data());
   }
   multiply_panels({part.size.m, part.size.n, depth}, gemm_block_of(part.a, 0, k), panels,
-                  output_of(part.c, k, depth, part.size.k), row_buffer);
+                  output_of(part.c, k, depth, part.size.k), row_buffer, part.rows_behind);
 }
 
 // Calls multiply(part, k, depth, panels) for parts of b, each packed by pack(b, depth, columns,

@@ -35,6 +35,8 @@ struct Work {
   Operand a;
   Operand b;
   Output c;
+  // Rows of a whole product that lie behind these, which are a part of it.
+  std::int64_t rows_behind = 0;
 
   Work columns(std::int64_t begin, std::int64_t end) const {
     Work part = *this;
@@ -47,11 +49,33 @@ struct Work {
   Work rows(std::int64_t begin, std::int64_t end) const {
     Work part = *this;
     part.size.m = end - begin;
+    part.rows_behind += size.m - end;
     part.a.data += begin * a.row_step;
     part.c.data += begin * c.row_step;
     return part;
   }
 };
+
+// The lines of the first `rows` rows of `a`, as deep as `size`, for the tiles of a product of that
+// size, which have so many columns. They are what is packed or read next: rows that lie far apart
+// in memory would come at its pace, while the multipliers wait.
+template <class Operand>
+GemmLinesAhead lines_ahead(const Operand& a, std::int64_t rows, const GemmSize& size,
+                           std::int64_t tile_columns) {
+  constexpr std::int64_t kEachMax = 4;  // more at a time would keep the product's own rows waiting
+  constexpr std::int64_t kLineBytes = 64;
+  constexpr std::int64_t kBytes = sizeof(*a.data);
+  const bool is_transposed = a.row_step == 1;
+  const std::int64_t runs = is_transposed ? size.k : rows;
+  const std::int64_t length = kBytes * (is_transposed ? rows : size.k);
+  const std::int64_t step = kBytes * (is_transposed ? a.column_step : a.row_step);
+  const std::int64_t lines = runs * ((length + kLineBytes - 1) / kLineBytes);
+  const std::int64_t times =
+      std::max<std::int64_t>(1, size.m * ((size.n + tile_columns - 1) / tile_columns));
+  const auto* const begin = reinterpret_cast<const char*>(a.data);
+  return {begin, begin + length, length,
+          step,  runs,           std::min(kEachMax, (lines + times - 1) / times)};
+}
 
 // Whether threads share the rows of such a product, and all columns of b with them; otherwise each
 // has columns of its own.

@@ -14,14 +14,27 @@ inline constexpr std::int64_t kGemmPanel = 16;
 // Columns of the adjacent panels that one row is multiplied with at a time.
 inline constexpr std::int64_t kGemmRowColumns = 4 * kGemmPanel;
 
+// Memory that will be read after a product: runs of `length` bytes, of which the next one begins
+// `step` bytes behind this one. Tiles fetch its lines into the second-level cache between their
+// multiplications, `each` for a row.
+struct GemmLinesAhead {
+  const char* next;
+  const char* end;  // of the run that `next` is in
+  std::int64_t length;
+  std::int64_t step;
+  std::int64_t runs;  // with this one
+  std::int64_t each;
+};
+
 // A panel of columns of b: row k begins at data + k * step, and that of a second panel, where a
 // product has more than kGemmPanel columns, `next` floats behind it. What will be read after them
-// may be fetched meanwhile: as much as these, from `ahead` on.
+// may be fetched meanwhile: as much of b as these, from `ahead` on, and other lines.
 struct GemmPanel {
   const float* data;
   std::int64_t step;
   std::int64_t next = 0;
   const float* ahead = nullptr;
+  GemmLinesAhead* lines_ahead = nullptr;
 };
 
 // Rows of a that lie in groups of 8 values: group g of row i begins at groups[g] + i * row_step.

@@ -33,6 +33,7 @@ struct PairsPanel {
   std::int64_t step;
   std::int64_t next = 0;
   const std::uint32_t* ahead = nullptr;
+  GemmLinesAhead* lines_ahead = nullptr;
 };
 
 struct GemmPairsLoops {
