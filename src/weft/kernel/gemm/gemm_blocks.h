@@ -35,7 +35,7 @@ struct Work {
   Operand a;
   Operand b;
   Output c;
-  // Rows of a whole product that lie behind these, which are a part of it.
+  // Rows that lie behind these in a whole product, and that this thread probably computes next.
   std::int64_t rows_behind = 0;
 
   Work columns(std::int64_t begin, std::int64_t end) const {
@@ -49,7 +49,6 @@ struct Work {
   Work rows(std::int64_t begin, std::int64_t end) const {
     Work part = *this;
     part.size.m = end - begin;
-    part.rows_behind += size.m - end;
     part.a.data += begin * a.row_step;
     part.c.data += begin * c.row_step;
     return part;
@@ -58,14 +57,16 @@ struct Work {
 
 // The lines of the first `rows` rows of `a`, as deep as `size`, for the tiles of a product of that
 // size, which have so many columns. They are what is packed or read next: rows that lie far apart
-// in memory would come at its pace, while the multipliers wait.
+// in memory would come at its pace, while the multipliers wait. None if its values lie apart along
+// both axes.
 template <class Operand>
 GemmLinesAhead lines_ahead(const Operand& a, std::int64_t rows, const GemmSize& size,
                            std::int64_t tile_columns) {
   constexpr std::int64_t kEachMax = 4;  // more at a time would keep the product's own rows waiting
-  constexpr std::int64_t kLineBytes = 64;
+  constexpr std::int64_t kLineBytes = GemmLinesAhead::kLineBytes;
   constexpr std::int64_t kBytes = sizeof(*a.data);
   const bool is_transposed = a.row_step == 1;
+  if (rows == 0 || !(is_transposed || a.column_step == 1)) return {};
   const std::int64_t runs = is_transposed ? size.k : rows;
   const std::int64_t length = kBytes * (is_transposed ? rows : size.k);
   const std::int64_t step = kBytes * (is_transposed ? a.column_step : a.row_step);
@@ -89,11 +90,16 @@ void run_rows(const SomeWork& work, const Run& run) {
   const GemmSize& size = work.size;
   const std::int64_t products = padded_columns(size.n) * std::max<std::int64_t>(size.k, 1);
   const std::int64_t grain = std::max<std::int64_t>(6, kGrainProducts / products);
-  const auto body = [&](std::int64_t begin, std::int64_t end) { run(work.rows(begin, end)); };
   if (size.m >= kPiecesOfThread * kRowsAtOnce * thread_count() && kRowsOfPiece >= grain) {
-    return parallel_pieces(size.m, {kRowsOfPiece, kRowsAtOnce / kRowsOfPiece}, body);
+    return parallel_pieces(size.m, {kRowsOfPiece, kRowsAtOnce / kRowsOfPiece},
+                           [&](std::int64_t begin, std::int64_t end) {
+                             SomeWork piece = work.rows(begin, end);
+                             piece.rows_behind = size.m - end;
+                             run(piece);
+                           });
   }
-  parallel_for(size.m, grain, body);
+  parallel_for(size.m, grain,
+               [&](std::int64_t begin, std::int64_t end) { run(work.rows(begin, end)); });
 }
 
 // Calls run(part) for parts that make up `work`, on the compute threads.

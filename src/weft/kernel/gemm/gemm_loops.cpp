@@ -19,6 +19,20 @@ inline Vec in_every_lane(float value) { return value - Vec{}; }
 // Contracted where the instruction set has fused multiplications.
 inline Vec multiply_add(const Vec& a, const Vec& b, const Vec& c) { return a * b + c; }
 
+inline void fetch_lines(const GemmPanel& panel) {
+  constexpr int kSecondLevel = 2;
+  if (panel.lines_ahead == nullptr) return;
+  GemmLinesAhead& lines = *panel.lines_ahead;
+  for (std::int64_t left = lines.each; left > 0 && lines.runs > 0; --left) {
+    __builtin_prefetch(lines.next, 0, kSecondLevel);
+    lines.next += GemmLinesAhead::kLineBytes;
+    if (lines.next < lines.end) continue;
+    if (--lines.runs == 0) break;
+    lines.end += lines.step;
+    lines.next = lines.end - lines.length;
+  }
+}
+
 #include "weft/kernel/gemm/gemm_tiles.inc"
 
 void multiply(const GemmSize& size, const GemmOperand& a, const GemmPanel& panel,

@@ -18,12 +18,13 @@ inline constexpr std::int64_t kGemmRowColumns = 4 * kGemmPanel;
 // `step` bytes behind this one. Tiles fetch its lines into the second-level cache between their
 // multiplications, `each` for a row.
 struct GemmLinesAhead {
-  const char* next;
-  const char* end;  // of the run that `next` is in
-  std::int64_t length;
-  std::int64_t step;
-  std::int64_t runs;  // with this one
-  std::int64_t each;
+  static constexpr std::int64_t kLineBytes = 64;
+  const char* next = nullptr;
+  const char* end = nullptr;  // of the run that `next` is in
+  std::int64_t length = 0;
+  std::int64_t step = 0;
+  std::int64_t runs = 0;  // with this one
+  std::int64_t each = 0;
 };
 
 // A panel of columns of b: row k begins at data + k * step, and that of a second panel, where a

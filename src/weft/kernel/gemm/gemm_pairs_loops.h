@@ -27,13 +27,12 @@ struct PairsMatrix {
   std::int64_t column_step;
 };
 
-// As GemmPanel.
+// As GemmPanel, without lines ahead.
 struct PairsPanel {
   const std::uint32_t* data;
   std::int64_t step;
   std::int64_t next = 0;
   const std::uint32_t* ahead = nullptr;
-  GemmLinesAhead* lines_ahead = nullptr;
 };
 
 struct GemmPairsLoops {
